@@ -63,10 +63,10 @@ std::vector<AttentionBenchSpec> bench_rows(const BenchQuestion& question) {
   return rows;
 }
 
-std::vector<BenchedAttention> bench(const std::vector<AttentionBenchSpec>& rows,
-                                    const std::function<void(const AttentionBenchSpec&, std::size_t)>& progress) {
+std::vector<BenchAnswer> bench(const std::vector<AttentionBenchSpec>& rows,
+                               const std::function<void(const AttentionBenchSpec&, std::size_t)>& progress) {
   ResidentBudget budget;
-  std::vector<BenchedAttention> benched;
+  std::vector<BenchAnswer> benched;
   for (const AttentionBenchSpec& row : rows) {
     if (progress) progress(row, benched.size());
     benched.push_back({row, bench_attention(row, budget)});

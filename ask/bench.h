@@ -34,7 +34,7 @@ struct BenchQuestion {
 };
 
 /// One row: what was asked and what was measured.
-struct BenchedAttention {
+struct BenchAnswer {
   AttentionBenchSpec spec;
   AttentionBenchResult result;
 };
@@ -48,7 +48,7 @@ std::vector<AttentionWorkloadSpec> planned_layers(const Scenario& scenario);
 std::vector<AttentionBenchSpec> bench_rows(const BenchQuestion& question);
 
 /// Checks and times the rows in turn; `progress` gets each before it starts. Throws as bench_attention.
-std::vector<BenchedAttention> bench(
+std::vector<BenchAnswer> bench(
     const std::vector<AttentionBenchSpec>& rows,
     const std::function<void(const AttentionBenchSpec&, std::size_t row)>& progress = {});
 

@@ -33,14 +33,14 @@ PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>&
   }
 }
 
-PlanFindings findings_of(const PlanSet& set) {
-  PlanFindings findings{.packs = compare_packs(set.plans), .requests = {}, .successor = {}};
+PlanAnswer plan_answer(const PlanSet& set) {
+  PlanAnswer findings{.packs = compare_packs(set.plans), .requests = {}, .successor = {}};
   for (const CachePlan& plan : set.plans) findings.requests.push_back(request_demand(plan, longest_length(set)));
   return findings;
 }
 
-PlanFindings findings_of(const PlanSet& set, const Scenario& scenario) {
-  PlanFindings findings = findings_of(set);
+PlanAnswer plan_answer(const PlanSet& set, const Scenario& scenario) {
+  PlanAnswer findings = plan_answer(set);
   findings.successor = glance_at_successor(scenario);
   return findings;
 }

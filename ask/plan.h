@@ -18,17 +18,17 @@ PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>&
                       PlanDetail detail = PlanDetail::full);
 
 /// What plans of one model say together.
-struct PlanFindings {
+struct PlanAnswer {
   PackComparison packs;
   std::vector<Demand> requests;  ///< (plan) ids of one request of the longest length
   std::optional<ReleaseGlance> successor;  ///< what the release of today would print instead
 };
 
 /// Pre: at least one plan, a capacity in each, the same lengths in all.
-PlanFindings findings_of(const PlanSet& set);
+PlanAnswer plan_answer(const PlanSet& set);
 
 /// The same with what the engine's successor would print for the scenario of these plans.
-PlanFindings findings_of(const PlanSet& set, const Scenario& scenario);
+PlanAnswer plan_answer(const PlanSet& set, const Scenario& scenario);
 
 /// Is a lack of room the only reason of the refusal: of memory, or of blocks whose number was set in place of memory?
 bool is_lack_of_room(const SpecError& error);

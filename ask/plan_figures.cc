@@ -109,7 +109,7 @@ constexpr PlanFigure plan_figures[] = {
     {"state_padding_bytes_at_load", "bytes", figure_of_load<&LoadWaste::state_padding_bytes>},
     {"attention_padding_bytes_at_load", "bytes", figure_of_load<&LoadWaste::attention_padding_bytes>},
     {"tail_bytes_at_load", "bytes", figure_of_load<&LoadWaste::block_tail_bytes>},
-    {"empty_slot_bytes_at_load", "bytes", figure_of_load<&LoadWaste::empty_slot_bytes>},
+    {"empty_slot_bytes_at_load", "bytes", figure_of_load<&LoadWaste::empty_position_bytes>},
     {"short_pack_bytes_at_load", "bytes", figure_of_load<&LoadWaste::short_pack_bytes>},
     {"null_block_bytes", "bytes", figure_of_load<&LoadWaste::null_block_bytes>},
     {"unallocated_bytes", "bytes", [](const At& at) { return FigureValue(at.plan.waste.unallocated_bytes); }},

@@ -7,8 +7,8 @@
 #include <functional>
 #include <optional>
 
-#include "planner/radix_settings.h"
-#include "planner/read_settings.h"
+#include "planner/tensor_pool_settings.h"
+#include "planner/tree_settings.h"
 
 namespace hybridkv {
 
@@ -61,11 +61,11 @@ const std::vector<ChosenKey>& engine_keys() {
          const std::vector<std::int64_t>& sizes = scenario.engine.kernel_block_sizes;
          return sizes.empty() ? std::nullopt : std::optional(fmt::format("[{}]", fmt::join(sizes, ",")));
        }},
-      own("engine.mamba_radix_cache_strategy", radix_key::mamba_radix_cache_strategy),
-      own("engine.max_mamba_cache_size", radix_key::max_mamba_cache_size),
+      own("engine.mamba_radix_cache_strategy", tree_key::mamba_radix_cache_strategy),
+      own("engine.max_mamba_cache_size", tree_key::max_mamba_cache_size),
       chosen("engine.state_memory_ratio", &Scenario::engine, &EngineSpec::state_memory_ratio),
-      own("engine.page_size", radix_key::page_size),
-      own("engine.mamba_track_interval", radix_key::mamba_track_interval),
+      own("engine.page_size", tree_key::page_size),
+      own("engine.mamba_track_interval", tree_key::mamba_track_interval),
       chosen("engine.max_running_requests", &Scenario::engine, &EngineSpec::max_running_requests),
       own("engine.ctx_checkpoints", row_key::ctx_checkpoints),
       own("engine.checkpoint_min_step", row_key::checkpoint_min_step)};

@@ -9,7 +9,7 @@
 #include "simulator/sweep.h"
 #include "simulator/trace/synthetic_trace.h"
 #include "simulator/trace/trace_file.h"
-#include "simulator/tree/radix_replay.h"
+#include "simulator/tree/tree_replay.h"
 
 namespace {
 
@@ -113,16 +113,16 @@ void closed_loop_conversation(benchmark::State& state) {
 BENCHMARK(closed_loop_conversation)->ArgName("in_flight")->Arg(8)->Arg(64)->Unit(benchmark::kMillisecond);
 
 /// Hits and evictions of many requests through a dual pool with a radix tree.
-struct RadixSums {
+struct TreeSums {
   std::int64_t hit_tokens = 0, chunks = 0, evicted_tokens = 0, evicted_states = 0;
 };
 
-RadixSums replay_tree(const RadixSettings& settings, const std::vector<TraceBatch>& batches) {
-  RadixSums sums;
-  RadixReplay replay(settings);
+TreeSums replay_tree(const TreeSettings& settings, const std::vector<TraceBatch>& batches) {
+  TreeSums sums;
+  TreeReplay replay(settings);
   for (const TraceBatch& batch : batches) {
     for (const TraceRequest& request : batch.requests) {
-      const RadixRecord& record = replay.run(request, batch.prompt(request));
+      const TreeRecord& record = replay.run(request, batch.prompt(request));
       sums.hit_tokens += record.hit_tokens;
       sums.chunks += std::ssize(record.chunks);
     }
@@ -135,7 +135,7 @@ RadixSums replay_tree(const RadixSettings& settings, const std::vector<TraceBatc
 /// Sums of tests/data/sglang-0.5.23/simulator/radix_replay_eb_p1_c8192_397B.csv.gz.
 bool replays_the_tree(const std::string& path) {
   TraceFile trace({.path = path, .max_requests = 2000});
-  const RadixSums sums = replay_tree({.token_slots = 1'477'030, .state_slots = 210}, decode(trace));
+  const TreeSums sums = replay_tree({.token_slots = 1'477'030, .state_slots = 210}, decode(trace));
   return sums.hit_tokens == 1367168 && sums.chunks == 4372 && sums.evicted_tokens == 24213952 &&
          sums.evicted_states == 4157;
 }
@@ -148,12 +148,12 @@ void replay_conversation_tree(benchmark::State& state) {
   if (!replays_the_tree(*path)) return state.SkipWithError("the replay differs from the engine's");
   TraceFile trace({.path = *path});
   const std::vector<TraceBatch> batches = decode(trace);
-  RadixSettings settings{.token_slots = 1'477'030 * state.range(1), .state_slots = 210 * state.range(1)};
+  TreeSettings settings{.token_slots = 1'477'030 * state.range(1), .state_slots = 210 * state.range(1)};
   settings.chunk_tokens = state.range(0);
   settings.decodes = state.range(2) != 0;
   std::int64_t requests = 0;
   for (auto _ : state) {
-    const RadixSums sums = replay_tree(settings, batches);
+    const TreeSums sums = replay_tree(settings, batches);
     state.counters["hit_tokens"] = static_cast<double>(sums.hit_tokens);
     for (const TraceBatch& batch : batches) requests += std::ssize(batch.requests);
   }

@@ -97,7 +97,7 @@ const EngineRules* rules_with_tree() {
 std::vector<AnyCache> described_trees(const BareOptions& options, const BareScheduling& scheduling,
                                       const SimulateRequest& request) {
   refuse_unable(request, abilities_of_trees);
-  RadixSettings settings;
+  TreeSettings settings;
   settings.page = options.page_size.value_or(settings.page);
   settings.chunk_tokens = scheduling.max_batched_tokens.value_or(settings.chunk_tokens);
   settings.model_chunk = options.scan_chunk.value_or(settings.model_chunk);
@@ -105,7 +105,7 @@ std::vector<AnyCache> described_trees(const BareOptions& options, const BareSche
   settings.max_states_per_path = options.states_per_path.value_or(settings.max_states_per_path);
   settings.overlap = !options.no_overlap;
   settings.step_ahead = options.step_ahead;
-  if (!options.strategy.empty()) settings.strategy = *parse_radix_strategy(options.strategy);
+  if (!options.strategy.empty()) settings.strategy = *parse_tree_strategy(options.strategy);
   std::vector<AnyCache> caches;
   for (const std::int64_t tokens : options.token_slots)
     for (const std::int64_t states : options.state_slots.empty() ? std::vector<std::int64_t>{0} : options.state_slots) {

@@ -139,7 +139,7 @@ BenchQuestion question_of(const BenchOptions& options) {
 
 int run_bench(const BenchOptions& options) {
   const std::vector<AttentionBenchSpec> specs = bench_rows(question_of(options));
-  std::vector<BenchedAttention> rows;
+  std::vector<BenchAnswer> rows;
   {
     Progress progress(options.output.quiet);
     rows = bench(specs, [&](const AttentionBenchSpec& spec, std::size_t row) {
@@ -149,7 +149,7 @@ int run_bench(const BenchOptions& options) {
   }
   write_output(render_bench(rows, options.output.format(), options.output.style()));
   const bool all_correct =
-      std::all_of(rows.begin(), rows.end(), [](const BenchedAttention& row) { return row.result.is_correct(); });
+      std::all_of(rows.begin(), rows.end(), [](const BenchAnswer& row) { return row.result.is_correct(); });
   return all_correct ? exit_fine : exit_fault_found;
 }
 

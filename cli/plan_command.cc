@@ -51,7 +51,7 @@ void add_planning_command(CLI::App& app, CommandAction& action, const char* name
 }
 
 std::string rendered(const Scenario& scenario, const PlanSet& set, const OutputOptions& output) {
-  return render_plan(set, findings_of(set, scenario), output.format(), output.style());
+  return render_plan(set, plan_answer(set, scenario), output.format(), output.style());
 }
 
 /// One plan in full. Of several, people compare numbers, so that nobody keeps the views of a thousand plans; JSON has

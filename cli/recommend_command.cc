@@ -76,7 +76,7 @@ SearchSpace space_of(const RecommendOptions& options, const Scenario& scenario) 
   for (const std::string& unit : options.match_units)
     space.match_units->push_back(unit == "block" ? 0 : tokens_of(unit, "--match-units", "'block'"));
   space.retentions = retentions_of(options);
-  for (const std::string& name : options.strategies) space.strategies.push_back(parse_radix_strategy(name).value());
+  for (const std::string& name : options.strategies) space.strategies.push_back(parse_tree_strategy(name).value());
   for (const std::string& text : options.ratios) {
     const ParsedReal ratio = parse_real(text);
     if (!ratio.problem.empty()) throw InputError(fmt::format("--ratios {}: is no number; take one like 0.9", text));
@@ -162,8 +162,8 @@ void add_space_options(CLI::App& command, RecommendOptions& options) {
   add_list(command, "--retention", options.retentions,
            "retention intervals to search: tokens, 'all' or 'last' (default: all, last, every 4 blocks)", "LIST",
            any_text());
-  std::vector<std::string> strategies = names_of(radix_strategy_names);
-  std::erase(strategies, to_string(RadixStrategy::automatic));
+  std::vector<std::string> strategies = names_of(tree_strategy_names);
+  std::erase(strategies, to_string(TreeStrategy::automatic));
   add_list(command, "--strategies", options.strategies,
            "of a radix tree: strategies of states to search (default: all that the engine has)", "LIST",
            one_of(strategies));

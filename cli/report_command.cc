@@ -153,7 +153,7 @@ int run_report(const ReportOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
   ScenarioReportInputs report;
   report.planned = plot_inputs(scenario);
-  report.findings = findings_of(report.planned.set, scenario);
+  report.findings = plan_answer(report.planned.set, scenario);
   report.commands = commands(options);
   report.made_by = fmt::format("hybridkv {}, commit {}", program_version(), program_commit());
   const fs::path folder = options.folder;

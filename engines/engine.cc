@@ -54,7 +54,7 @@ std::vector<const LogTexts*> all_log_texts() {
 
 SpecError not_known_of(const EngineRules& rules, std::string_view what, std::string_view instead) {
   return {"engine.release", fmt::format("{} is not known here{}; {}", fmt::format(fmt::runtime(what), rules.title),
-                                        rules.is_read ? ": its rules were read, not run" : "", instead)};
+                                        rules.source_only ? ": its rules were read, not run" : "", instead)};
 }
 
 }  // namespace hybridkv

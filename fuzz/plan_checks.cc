@@ -46,7 +46,7 @@ void check_plans(const Scenario& scenario, std::size_t choice) {
   const PlanSet plans = plan_scenario(scenario, scenario.pack_sizes);
   const Format format = all_formats[choice / 4 % std::size(all_formats)];
   switch (choice % 4) {
-    case 0: require(!render_plan(plans, findings_of(plans), format).empty(), "a plan without a text"); return;
+    case 0: require(!render_plan(plans, plan_answer(plans), format).empty(), "a plan without a text"); return;
     case 1: check_explanation(plans, format); return;
     case 2: require(plan_set_from_json(to_json(plans)) == plans, "the JSON of a plan reads back otherwise"); return;
     default:

@@ -21,7 +21,7 @@ void for_each_stretch(const TensorView& tensor, Visit&& visit) {
 
 }  // namespace
 
-std::vector<std::byte> snapshot(const StateView& state) {
+std::vector<std::byte> saved_state(const StateView& state) {
   std::vector<std::byte> bytes;
   for (const TensorView* tensor : {&state.conv, &state.ssm})
     for_each_stretch(*tensor, [&](const std::byte* from, std::size_t count) {
@@ -41,7 +41,7 @@ void restore(const StateView& state, std::span<const std::byte> bytes) {
   expects(done == bytes.size(), "a snapshot has the bytes of the state it is put back into");
 }
 
-void copy_state(const StateView& from, const StateView& to) { restore(to, snapshot(from)); }
+void copy_state(const StateView& from, const StateView& to) { restore(to, saved_state(from)); }
 
 void zero_state(const StateView& state) {
   for (const TensorView* tensor : {&state.conv, &state.ssm})

@@ -18,7 +18,7 @@ struct StateView {
 };
 
 /// All bytes of a state, conv first, each tensor in logical order.
-std::vector<std::byte> snapshot(const StateView& state);
+std::vector<std::byte> saved_state(const StateView& state);
 
 /// Puts the bytes of a snapshot back, bit for bit. Pre: taken from a state of the same shapes and dtypes.
 void restore(const StateView& state, std::span<const std::byte> bytes);

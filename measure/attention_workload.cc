@@ -132,12 +132,12 @@ AttentionWorkload::AttentionWorkload(const AttentionWorkloadSpec& spec, Resident
   const auto [key, value] = key_value_layouts(spec.form, kv_layouts(how)[spec.pack_size / 2], spec.head_size_k,
                                               spec.head_size_v);
   const std::int64_t channels = spec.form == BackendForm::mla ? spec.head_size_k : spec.head_size_k + spec.head_size_v;
-  const std::int64_t slot_bytes = Checked(spec.kv_heads) * channels * element_bytes(spec.dtype);
+  const std::int64_t position_bytes = Checked(spec.kv_heads) * channels * element_bytes(spec.dtype);
   const std::int64_t tokens = spec.batch.num_tokens();
   const Checked table_bytes = Checked(spec.batch.num_reqs()) * sizes.columns * 16 + Checked(num_blocks) * 16;
   const Checked tensor_bytes =
       Checked(tokens) * 4 * (Checked(spec.query_heads) * spec.head_size_k + Checked(spec.kv_heads) * channels);
-  const std::int64_t resident = Checked(num_blocks) * spec.block_size_tokens * slot_bytes + table_bytes + tensor_bytes;
+  const std::int64_t resident = Checked(num_blocks) * spec.block_size_tokens * position_bytes + table_bytes + tensor_bytes;
   charge_.emplace(budget, resident, fmt::format("a batch of {} with its cache", to_string(spec.batch)));
   inputs_.metadata = std::make_shared<const CommonAttentionMetadata>(page_batch(spec, sizes));
   const CommonAttentionMetadata& metadata = *inputs_.metadata;
@@ -159,14 +159,14 @@ AttentionWorkload::AttentionWorkload(const AttentionWorkloadSpec& spec, Resident
   }
   inputs_.query = query_;
 
-  std::vector<std::int64_t> seen_slots(num_blocks);
+  std::vector<std::int64_t> seen_positions(num_blocks);
   const std::int64_t block = spec.block_size_tokens;
   for (std::int64_t request = 0; request < metadata.num_reqs; ++request) {
     const auto [first, last] = seen_of(metadata, request, spec.mask);
     for (std::int64_t column = first / block; column * block < last; ++column) {
-      std::int64_t& slots = seen_slots[metadata.block(request, column)];
+      std::int64_t& positions = seen_positions[metadata.block(request, column)];
       const std::int64_t from = std::max<std::int64_t>(0, first - column * block);
-      slots = std::max(slots, std::min(block, last - column * block) - from);
+      positions = std::max(positions, std::min(block, last - column * block) - from);
     }
     for (std::int64_t i = 0; i < metadata.query_len(request); ++i) {
       const std::int64_t position = metadata.position(request, i);
@@ -174,7 +174,7 @@ AttentionWorkload::AttentionWorkload(const AttentionWorkloadSpec& spec, Resident
       flops_ += 2.0 * static_cast<double>(keys * spec.query_heads * (spec.head_size_k + spec.head_size_v));
     }
   }
-  kv_bytes_ = std::accumulate(seen_slots.begin(), seen_slots.end(), std::int64_t{0}) * slot_bytes;
+  kv_bytes_ = std::accumulate(seen_positions.begin(), seen_positions.end(), std::int64_t{0}) * position_bytes;
 }
 
 void AttentionWorkload::write_cache(const AttentionWorkloadSpec& spec) {

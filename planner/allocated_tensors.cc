@@ -8,15 +8,15 @@ namespace hybridkv {
 
 Layout layers_in_allocation(const Arrangement& arrangement, const GroupPlan& group, std::int64_t kernel_tokens) {
   const SpecPlan& spec = arrangement.spec_of(group);
-  const CacheSlots slots = cache_slots(spec);
+  const HeadPlaces places = head_places(spec);
   const std::int64_t tokens = spec.state ? 1 : spec.block_size_tokens, page = arrangement.page_bytes(group);
-  const bool is_padded = page != std::int64_t(Checked(slots.heads) * tokens * slots.content_bytes);
+  const bool is_padded = page != std::int64_t(Checked(places.heads) * tokens * places.content_bytes);
   return cache_layout({.order = *arrangement.cache_order,
                        .layers = static_cast<std::int64_t>(group.pages.size()),
                        .blocks = arrangement.arena_of(group).num_ids,
-                       .heads = slots.heads,
+                       .heads = places.heads,
                        .tokens = tokens,
-                       .content_bytes = slots.content_bytes,
+                       .content_bytes = places.content_bytes,
                        .padded_page_bytes = is_padded ? std::optional(page) : std::nullopt,
                        .block_bytes = arrangement.lanes[group.first_lane.index()].stride,
                        .kernel_tokens = kernel_tokens});

@@ -26,7 +26,7 @@ std::int64_t Arrangement::entry_page_bytes(const GroupPlan& group) const {
 }
 
 std::int64_t Arrangement::entry_bytes(const GroupPlan& group) const {
-  return Checked(static_cast<std::int64_t>(group.pages.size()) + group.padding_slots) * entry_page_bytes(group) +
+  return Checked(static_cast<std::int64_t>(group.pages.size()) + group.padding_positions) * entry_page_bytes(group) +
          group.hole_bytes;
 }
 

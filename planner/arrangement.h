@@ -16,9 +16,9 @@
 #include "mamba/state_spec.h"
 #include "planner/engine_spec.h"
 #include "planner/pool_groups.h"
-#include "planner/radix_pools.h"
-#include "planner/read_pools.h"
 #include "planner/strategy.h"
+#include "planner/tensor_pools.h"
+#include "planner/tree_pools.h"
 
 namespace hybridkv {
 
@@ -94,9 +94,9 @@ struct PagesInLane {
 /// Layers of one spec that share one block table; its ids are those of one arena.
 struct GroupPlan {
   std::int64_t spec = 0;                          ///< SpecPlan::id
-  std::vector<std::vector<std::int64_t>> pages;   ///< per slot, the layers of that page in pack order; empty: all are
+  std::vector<std::vector<std::int64_t>> pages;   ///< per position, the layers of that page in pack order; empty: all are
                                                   ///< on other stages of a pipeline, and requests have ids of it
-  std::int64_t padding_slots = 0;                 ///< lanes of the arena that this group leaves empty
+  std::int64_t padding_positions = 0;             ///< lanes of the arena that this group leaves empty
   ArenaId arena;
   LaneId first_lane;                              ///< lane of page 0; page j lies in the j-th lane from there
   std::int64_t ids_per_entry = 1;                 ///< ids of a table entry: several where a state lies in small pages
@@ -187,7 +187,7 @@ struct Arrangement {
   std::vector<LanePlan> lanes;
   std::vector<PoolPlan> pools;
   std::vector<ExtraPlan> extras;
-  std::optional<RadixPools> radix;          ///< of releases with radix pools
+  std::optional<TreePools> tree_pools;      ///< of releases with tree pools
   std::optional<PoolGroups> pool_groups;    ///< of strategy pool_groups
   std::optional<SequenceRows> rows;         ///< of strategy sequence_rows
   bool operator==(const Arrangement&) const = default;
@@ -249,10 +249,10 @@ struct Arrangement {
   /// Bytes beside the pages of each id of arena 0.
   std::int64_t extra_bytes_per_id() const;
   /// Bytes of the memory that go to neither pools nor extras, less the bytes of pools that are not taken from the
-  /// memory. 0 except for radix pools, and below 0 for pool groups, which round the memory up.
+  /// memory. 0 except for tree pools, and below 0 for pool groups, which round the memory up.
   std::int64_t beside_budget_bytes() const {
     if (pool_groups) return -pool_groups->borrowed_bytes;
-    return radix ? Checked(radix->outside_bytes()) - radix->unbudgeted_bytes() : Checked(0);
+    return tree_pools ? Checked(tree_pools->outside_bytes()) - tree_pools->unbudgeted_bytes() : Checked(0);
   }
   /// Bytes of all pools.
   std::int64_t pool_bytes() const;

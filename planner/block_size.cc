@@ -158,7 +158,7 @@ std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpe
 
 std::int64_t kernel_block_size(std::int64_t block_size_tokens, bool latent, const EngineSpec& engine,
                                const DerivationLog& log) {
-  if (engine.rules->radix_pools || keeps_tensors_apart(engine.strategy)) {
+  if (engine.rules->tree_pools || keeps_tensors_apart(engine.strategy)) {
     log.add([&] {
       return Decision{{"b", block_size_tokens, "tokens"}, "b = B: kernels go by the pages of the pool",
                       {{"B", block_size_tokens, "tokens"}}, std::string(engine.rules->title)};

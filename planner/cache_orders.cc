@@ -28,18 +28,18 @@ bool is_among(std::span<const CacheOrder> orders, CacheOrder order) {
 
 }  // namespace
 
-CacheSlots cache_slots(const SpecPlan& spec) {
+HeadPlaces head_places(const SpecPlan& spec) {
   if (spec.state) return {1, spec.state->bytes};
   const AttentionGeometry& attention = *spec.attention;
-  const std::int64_t slots_per_head = attention.format == KvFormat::nvfp4 ? 2 : 1;
-  const std::int64_t heads = Checked(attention.kv_heads) * slots_per_head;
+  const std::int64_t places_per_head = attention.format == KvFormat::nvfp4 ? 2 : 1;
+  const std::int64_t heads = Checked(attention.kv_heads) * places_per_head;
   return {heads, spec.bytes_per_token / heads};
 }
 
 std::vector<CacheOrder> possible_orders(std::span<const SpecPlan> specs) {
-  const CacheSlots first = cache_slots(specs.front());
+  const HeadPlaces first = head_places(specs.front());
   const bool uniform = std::all_of(specs.begin(), specs.end(), [&](const SpecPlan& spec) {
-    return spec.attention && !spec.auxiliary && cache_slots(spec).heads == first.heads &&
+    return spec.attention && !spec.auxiliary && head_places(spec).heads == first.heads &&
            spec.block_size_tokens == specs.front().block_size_tokens &&
            spec.bytes_per_token == specs.front().bytes_per_token;
   });

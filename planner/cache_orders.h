@@ -13,11 +13,11 @@
 namespace hybridkv {
 
 /// What one token of one layer looks like in an allocation of all layers, per rank.
-struct CacheSlots {
-  std::int64_t heads = 1;          ///< slots of a token; of a latent and of a state 1, of nvfp4 two a head: K and V
-  std::int64_t content_bytes = 0;  ///< of a slot: K then V; of a state all of it
+struct HeadPlaces {
+  std::int64_t heads = 1;          ///< places of a token; of a latent and of a state 1, of nvfp4 two a head: K and V
+  std::int64_t content_bytes = 0;  ///< of a place: K then V; of a state all of it
 };
-CacheSlots cache_slots(const SpecPlan& spec);
+HeadPlaces head_places(const SpecPlan& spec);
 
 /// Orders in which these layers can lie: all six where they have equal heads, tokens and pages, else those without
 /// heads outside blocks or layers, and beside indexers and rings those with the bytes of a block together. Source: vLLM

@@ -48,9 +48,9 @@ struct BlockWaste {
   std::int64_t state_padding_bytes = 0;      ///< page padding of recurrent layers and gaps inside a state
   std::int64_t attention_padding_bytes = 0;  ///< page padding of attention layers
   std::int64_t short_pack_bytes = 0;         ///< room of the layers that the last pack lacks
-  std::int64_t empty_slot_bytes = 0;         ///< whole pages of pool positions that the group leaves empty
+  std::int64_t empty_position_bytes = 0;     ///< whole pages of pool positions that the group leaves empty
   std::int64_t total() const {
-    return state_padding_bytes + attention_padding_bytes + short_pack_bytes + empty_slot_bytes;
+    return state_padding_bytes + attention_padding_bytes + short_pack_bytes + empty_position_bytes;
   }
   bool operator==(const BlockWaste&) const = default;
 };
@@ -66,7 +66,7 @@ struct LoadWaste {
   std::int64_t state_padding_bytes = 0;
   std::int64_t attention_padding_bytes = 0;
   std::int64_t short_pack_bytes = 0;
-  std::int64_t empty_slot_bytes = 0;
+  std::int64_t empty_position_bytes = 0;
   std::int64_t block_tail_bytes = 0;          ///< token slots of attention blocks that hold no live token
   std::int64_t unused_entry_bytes = 0;        ///< small pages of the large ones of a request that it has no use for
   std::int64_t null_block_bytes = 0;          ///< block 0
@@ -74,7 +74,7 @@ struct LoadWaste {
   std::int64_t used_bytes() const { return token_bytes + state_bytes + extra_state_bytes; }
   /// What the running requests waste; the null block is there without any.
   std::int64_t wasted_bytes() const {
-    return state_padding_bytes + attention_padding_bytes + short_pack_bytes + empty_slot_bytes + block_tail_bytes +
+    return state_padding_bytes + attention_padding_bytes + short_pack_bytes + empty_position_bytes + block_tail_bytes +
            unused_entry_bytes;
   }
   bool operator==(const LoadWaste&) const = default;
@@ -138,7 +138,7 @@ struct CachePlan : Arrangement {
   std::vector<Warning> warnings;
   bool operator==(const CachePlan&) const = default;
 
-  /// What the pools, the extras and the unallocated rest take together; of radix pools with what lies beside them, and
+  /// What the pools, the extras and the unallocated rest take together; of tree pools with what lies beside them, and
   /// without what their split does not count.
   std::int64_t memory_bytes() const {
     return Checked(allocated_bytes()) + beside_budget_bytes() + waste.unallocated_bytes;

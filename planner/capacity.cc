@@ -82,8 +82,8 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
   capacity.ideal_bytes_per_request = ideal_request_bytes(arrangement, max_model_len);
   capacity.fits = fits_as_engines_check(arrangement, demand);
   capacity.usable_concurrency = concurrency(usable_ids(arrangement), demand);
-  // An engine with radix pools prints its slots without the dummies; of an engine that was read no print is known.
-  const bool usable_alone = arrangement.radix || arrangement.rules->is_read;
+  // An engine with tree pools prints its slots without the dummies; of an engine that was read no print is known.
+  const bool usable_alone = arrangement.tree_pools || arrangement.rules->source_only;
   capacity.max_concurrency =
       usable_alone ? capacity.usable_concurrency : concurrency(all_ids(arrangement), demand);
   capacity.kv_cache_tokens_by_concurrency = tokens_by_concurrency(capacity.max_concurrency, max_model_len);
@@ -91,7 +91,7 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
   capacity.kv_cache_tokens =
       rule == TokenRule::floor ? capacity.kv_cache_tokens_by_floor : capacity.kv_cache_tokens_by_concurrency;
   if (keeps_tensors_apart(arrangement.strategy)) capacity.kv_cache_tokens = capacity.kv_cache_tokens_by_floor;
-  if (arrangement.radix) capacity.kv_cache_tokens = arrangement.radix->split.token_slots;
+  if (arrangement.tree_pools) capacity.kv_cache_tokens = arrangement.tree_pools->split.token_slots;
   return capacity;
 }
 

@@ -21,13 +21,13 @@ std::int64_t common_unit(std::span<const SpecPlan> specs, const EngineSpec& engi
 }
 
 /// One arena and one lane for the states of all specs: a slot has the layers of the first spec, then those of the next.
-void add_slots(Arrangement& arrangement, std::int64_t unit) {
+void add_state_slots(Arrangement& arrangement, std::int64_t unit) {
   const LaneId lane{static_cast<std::int64_t>(arrangement.lanes.size())};
-  Checked slot_bytes = 0;
+  Checked state_slot_bytes = 0;
   ArenaId arena;
   for (const SpecPlan& spec : arrangement.specs) {
     if (!spec.state) continue;
-    const bool first = slot_bytes == 0;
+    const bool first = state_slot_bytes == 0;
     if (first) arena = add_arena(arrangement, "slots", 0);
     const std::int64_t page = exact_page_bytes(spec, unit);
     arrangement.groups.push_back({.spec = spec.id,
@@ -35,16 +35,16 @@ void add_slots(Arrangement& arrangement, std::int64_t unit) {
                                   .arena = arena,
                                   .first_lane = lane,
                                   .shares_table = !first,
-                                  .in_lane = PagesInLane{slot_bytes, page}});
-    slot_bytes += Checked(spec.num_pages) * page;
+                                  .in_lane = PagesInLane{state_slot_bytes, page}});
+    state_slot_bytes += Checked(spec.num_pages) * page;
   }
-  if (slot_bytes == 0) return;
-  arrangement.arenas[arena.index()].bytes_per_id = slot_bytes;
-  arrangement.lanes.push_back({arena, {}, 0, slot_bytes, slot_bytes});
+  if (state_slot_bytes == 0) return;
+  arrangement.arenas[arena.index()].bytes_per_id = state_slot_bytes;
+  arrangement.lanes.push_back({arena, {}, 0, state_slot_bytes, state_slot_bytes});
 }
 
 /// The slots lie at the front of the allocation, behind them the lanes of tokens one after the other.
-void place_slots_and_tokens(Arrangement& arrangement, const DerivationLog& log) {
+void place_states_and_tokens(Arrangement& arrangement, const DerivationLog& log) {
   arrangement.pools.push_back({});
   PoolPlan& pool = arrangement.pools.front();
   std::vector<LanePlan*> lanes;
@@ -80,12 +80,12 @@ void arrange_compact_slots(Arrangement& arrangement, std::vector<SpecPlan> specs
   for (const SpecPlan& spec : arrangement.specs)
     if (spec.attention)
       add_own_arena(arrangement, spec, is_only_one(arrangement, spec), exact_page_bytes(spec, unit));
-  add_slots(arrangement, unit);
+  add_state_slots(arrangement, unit);
   ArenaPlan& first = arrangement.arenas.front();
   first.bytes_per_id = Checked(first.bytes_per_id) + arrangement.extra_bytes_per_id();
   for (SpecPlan& spec : arrangement.specs) note_exact_page(spec, unit, RuleOf::compact_slots, inputs.log);
   split_memory(arrangement, inputs, RuleOf::compact_slots);
-  place_slots_and_tokens(arrangement, inputs.log);
+  place_states_and_tokens(arrangement, inputs.log);
 }
 
 }  // namespace hybridkv

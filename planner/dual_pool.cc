@@ -3,9 +3,9 @@
 #include "planner/extras.h"
 #include "planner/memory_split.h"
 #include "planner/page_sizes.h"
-#include "planner/radix_split.h"
 #include "planner/split_decisions.h"
 #include "planner/strategies.h"
+#include "planner/tree_split.h"
 
 namespace hybridkv {
 
@@ -37,20 +37,20 @@ void derive_only_arena(const Arrangement& arrangement, const DerivationLog& log)
 /// Takes the numbers of slots and pages from an engine that splits its memory by rules of its own. Id 0 of each arena
 /// is a dummy.
 void take_split(Arrangement& arrangement, const BlockSizes& blocks, const ArrangeInputs& inputs) {
-  arrangement.radix = make_radix_pools(arrangement.specs, blocks, inputs);
-  const RadixPools& radix = *arrangement.radix;
-  const std::int64_t pages = radix.split.token_slots / radix.page_tokens;
+  arrangement.tree_pools = make_tree_pools(arrangement.specs, blocks, inputs);
+  const TreePools& tree_pools = *arrangement.tree_pools;
+  const std::int64_t pages = tree_pools.split.token_slots / tree_pools.page_tokens;
   derive_printed(arrangement, inputs.log);
   for (const GroupPlan& group : arrangement.groups) {
     ArenaPlan& arena = arrangement.arenas[group.arena.index()];
     const bool state = arrangement.spec_of(group).state.has_value();
-    arena.num_ids = (state ? radix.split.state_slots : pages) + 1;
+    arena.num_ids = (state ? tree_pools.split.state_slots : pages) + 1;
     inputs.log.add([&] {
       return Decision{{"ids of " + arena.name, arena.num_ids, "ids"},
                       state ? "ids = K + 1: slot 0 is a dummy" : "ids = tokens / page + 1: page 0 is a dummy",
-                      state ? std::vector<Term>{{"K", radix.split.state_slots, "slots"}}
-                            : std::vector<Term>{{"tokens", radix.split.token_slots, "tokens"},
-                                                {"page", radix.page_tokens, "tokens"}},
+                      state ? std::vector<Term>{{"K", tree_pools.split.state_slots, "slots"}}
+                            : std::vector<Term>{{"tokens", tree_pools.split.token_slots, "tokens"},
+                                                {"page", tree_pools.page_tokens, "tokens"}},
                       inputs.log.cite(RuleOf::dual_pool)};
     });
     inputs.log.add([&] {
@@ -85,9 +85,9 @@ void place_lanes(Arrangement& arrangement) {
 
 void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   const EngineSpec& engine = inputs.engine;
-  const bool radix = engine.rules->radix_pools;
-  const BlockSizes blocks = radix ? radix_block_sizes(inputs.model, engine, inputs.log)
-                                  : free_block_sizes(inputs.model, engine, inputs.log);
+  const bool tree_pools = engine.rules->tree_pools;
+  const BlockSizes blocks = tree_pools ? tree_block_sizes(inputs.model, engine, inputs.log)
+                                       : free_block_sizes(inputs.model, engine, inputs.log);
   arrangement.specs = size_own_pages(std::move(specs), blocks, engine, inputs.limits, inputs.log);
   arrangement.extras = make_extras(arrangement.specs, inputs.model, inputs.log);
   const auto unit_of = [&](const SpecPlan& spec) { return exact_unit({&spec, 1}, engine); };
@@ -101,7 +101,7 @@ void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, co
     SpecPlan& spec = arrangement.specs[static_cast<std::size_t>(group.spec)];
     note_exact_page(spec, unit_of(spec), RuleOf::dual_pool, inputs.log);
   }
-  if (radix)
+  if (tree_pools)
     take_split(arrangement, blocks, inputs);
   else
     split_memory(arrangement, inputs, RuleOf::dual_pool);

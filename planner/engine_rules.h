@@ -28,7 +28,7 @@ struct EngineRules {
   std::string_view name;                  ///< as scenarios and flags spell it: "vllm-0.33"
   std::string_view title;                 ///< for the header of every output
   Strategy strategy = Strategy::packed_attention;   ///< how it arranges, unless another is asked for
-  bool is_read = false;                   ///< its rules are from its source and papers: no run of it confirms a number
+  bool source_only = false;               ///< its rules are from its source and papers: no run of it confirms a number
   /// Of a release that was read: what is not known exactly; sentences without a full stop.
   std::span<const std::string_view> assumptions;
   std::span<const UnservedModels> unserved;
@@ -52,7 +52,7 @@ struct EngineRules {
   bool aligns_to_checkpoints = false;     ///< mode align: blocks are multiples of what the scan can export
   bool counts_checkpoint_blocks = false;  ///< mode align: a request holds a block for the state that a chunk exports
   bool convs_hold_drafts = false;         ///< convolutions of all families keep rows of drafts, kda and short ones too
-  bool radix_pools = false;               ///< a pool of tokens, one of state slots, a radix tree over both; else blocks
+  bool tree_pools = false;                ///< a pool of tokens, one of state slots, a radix tree over both; else blocks
   bool match_units = false;               ///< prefixes by match units and a retention; else block by block
   bool waits_for_blocks = false;          ///< mode align: a step that ends inside a block computes nothing
   bool reserves_null_block = false;       ///< the fit check of the start leaves the null block out

@@ -7,15 +7,15 @@ namespace hybridkv {
 
 /// How it is known that an engine arranges memory like this.
 enum class Evidence {
-  run,      ///< results of the engine's own functions agree
-  modelled, ///< ours: an arrangement that the release does not make
-  read,     ///< from the engine's source and papers; no run confirms it
+  run,         ///< results of the engine's own functions agree
+  modelled,    ///< ours: an arrangement that the release does not make
+  source_only, ///< from the engine's source and papers; no run confirms it
 };
 
 inline constexpr auto evidence_names = std::to_array<Named<Evidence>>(
     {{Evidence::run, "run"},
      {Evidence::modelled, "modelled"},
-     {Evidence::read, "read"}});
+     {Evidence::source_only, "read"}});
 
 constexpr std::string_view to_string(Evidence value) { return name_in(evidence_names, value); }
 

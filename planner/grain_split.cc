@@ -29,7 +29,7 @@ std::vector<float> ratios_of(std::span<const GroupOfPools> groups) {
 }
 
 /// Ids of the open groups, the lightest first; the last one gets what is left.
-void fill_by_weight(std::vector<std::int64_t>& slots, std::span<const std::size_t> open, std::int64_t grains,
+void fill_by_weight(std::vector<std::int64_t>& ids, std::span<const std::size_t> open, std::int64_t grains,
                     std::span<const float> ratios, std::span<const GroupOfPools> groups, std::int64_t grain_bytes) {
   for (std::size_t i = 0; i < open.size(); ++i) {
     const GroupOfPools& group = groups[open[i]];
@@ -37,8 +37,8 @@ void fill_by_weight(std::vector<std::int64_t>& slots, std::span<const std::size_
     for (std::size_t other = i; other < open.size(); ++other) of_open += ratios[open[other]];
     const bool is_last = i + 1 == open.size();
     const std::int64_t part = is_last ? grains : part_of(grains, ratios[open[i]] / of_open);
-    slots[open[i]] = slots_in(part, group.slot_bytes, grain_bytes);
-    grains -= grains_of(slots[open[i]], group.slot_bytes, grain_bytes);
+    ids[open[i]] = ids_in(part, group.id_bytes, grain_bytes);
+    grains -= grains_of(ids[open[i]], group.id_bytes, grain_bytes);
   }
 }
 
@@ -52,17 +52,17 @@ std::int64_t grain_of(std::int64_t memory_bytes) {
   return smallest_grain << static_cast<std::int64_t>(std::clamp(doublings, 0.0, 4.0));
 }
 
-std::int64_t grains_of(std::int64_t slots, std::span<const std::int64_t> slot_bytes, std::int64_t grain_bytes) {
+std::int64_t grains_of(std::int64_t ids, std::span<const std::int64_t> id_bytes, std::int64_t grain_bytes) {
   Checked grains = 0;
-  for (const std::int64_t bytes : slot_bytes)
-    grains += ceil_div(std::int64_t(Checked(slots) * bytes), grain_bytes);
+  for (const std::int64_t bytes : id_bytes)
+    grains += ceil_div(std::int64_t(Checked(ids) * bytes), grain_bytes);
   return grains;
 }
 
-std::int64_t slots_in(std::int64_t grains, std::span<const std::int64_t> slot_bytes, std::int64_t grain_bytes) {
-  const auto fit = [&](std::int64_t slots) { return grains_of(slots, slot_bytes, grain_bytes) <= grains; };
+std::int64_t ids_in(std::int64_t grains, std::span<const std::int64_t> id_bytes, std::int64_t grain_bytes) {
+  const auto fit = [&](std::int64_t ids) { return grains_of(ids, id_bytes, grain_bytes) <= grains; };
   if (!fit(1)) return 0;
-  const std::int64_t smallest = *std::min_element(slot_bytes.begin(), slot_bytes.end());
+  const std::int64_t smallest = *std::min_element(id_bytes.begin(), id_bytes.end());
   return last_that(1, std::int64_t(Checked(grains) * grain_bytes) / smallest + 1, fit);
 }
 
@@ -73,23 +73,23 @@ std::int64_t grains_of_share(std::int64_t grains, std::span<const GroupOfPools> 
 std::vector<std::int64_t> fill_groups(std::int64_t grains, std::span<const GroupOfPools> groups,
                                       std::int64_t grain_bytes) {
   const std::vector<float> ratios = ratios_of(groups);
-  std::vector<std::int64_t> slots(groups.size(), 0);
+  std::vector<std::int64_t> ids(groups.size(), 0);
   std::vector<std::size_t> open(groups.size());
   std::iota(open.begin(), open.end(), std::size_t(0));
   std::stable_sort(open.begin(), open.end(), [&](std::size_t a, std::size_t b) { return ratios[a] < ratios[b]; });
   while (!open.empty()) {
-    fill_by_weight(slots, open, grains, ratios, groups, grain_bytes);
-    const auto is_short = [&](std::size_t i) { return slots[i] <= groups[i].least_slots; };
+    fill_by_weight(ids, open, grains, ratios, groups, grain_bytes);
+    const auto is_short = [&](std::size_t i) { return ids[i] <= groups[i].least_ids; };
     const auto enough = std::stable_partition(open.begin(), open.end(), is_short);
     if (enough == open.begin()) break;
     for (auto i = open.begin(); i != enough; ++i) {
-      const std::int64_t least = grains_of(groups[*i].least_slots, groups[*i].slot_bytes, grain_bytes);
-      slots[*i] = slots_in(least, groups[*i].slot_bytes, grain_bytes);
+      const std::int64_t least = grains_of(groups[*i].least_ids, groups[*i].id_bytes, grain_bytes);
+      ids[*i] = ids_in(least, groups[*i].id_bytes, grain_bytes);
       grains -= least;
     }
     open.erase(open.begin(), enough);
   }
-  return slots;
+  return ids;
 }
 
 }  // namespace hybridkv

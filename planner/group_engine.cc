@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "planner/group_settings.h"
-#include "planner/read_engine.h"
+#include "planner/tensor_pool_rules.h"
 
 namespace hybridkv {
 

@@ -32,7 +32,7 @@ std::string PlanRun::numbers() const {
 
 std::vector<PlanRun> group_runs(const Arrangement& plan) {
   return runs_of(plan.groups, [](const GroupPlan& a, const GroupPlan& b) {
-    return a.spec == b.spec && a.padding_slots == b.padding_slots && a.pages.size() == b.pages.size() &&
+    return a.spec == b.spec && a.padding_positions == b.padding_positions && a.pages.size() == b.pages.size() &&
            a.layers().size() == b.layers().size() && a.first_lane == b.first_lane && a.in_lane == b.in_lane &&
            a.shares_table == b.shares_table && a.hole_bytes == b.hole_bytes && a.tensor == b.tensor;
   });

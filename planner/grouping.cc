@@ -70,7 +70,7 @@ std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t
     const std::int64_t ids = ids_per_entry(spec, page_bytes);
     for (std::int64_t group = 0; group < num_groups; ++group) {
       GroupPlan plan{.spec = spec.id, .pages = every_nth_page(spec, group, num_groups), .ids_per_entry = ids};
-      plan.padding_slots = pages_per_group - static_cast<std::int64_t>(plan.pages.size());
+      plan.padding_positions = pages_per_group - static_cast<std::int64_t>(plan.pages.size());
       groups.push_back(std::move(plan));
     }
     log.add([&] {

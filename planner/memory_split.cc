@@ -26,22 +26,22 @@ std::int64_t state_memory(const Arrangement& arrangement, const EngineSpec& engi
 
 /// The ids of the arenas of states: those of a number of requests, or what a share of the memory holds. All of them
 /// have equally many, as every request takes equally many of each.
-std::int64_t count_slots(const Arrangement& arrangement, std::int64_t slot_bytes, std::int64_t longest,
-                         const EngineSpec& engine, RuleOf rule, const DerivationLog& log) {
+std::int64_t count_state_slots(const Arrangement& arrangement, std::int64_t state_slot_bytes, std::int64_t longest,
+                               const EngineSpec& engine, RuleOf rule, const DerivationLog& log) {
   const auto state = std::find_if(arrangement.specs.begin(), arrangement.specs.end(),
                                   [](const SpecPlan& spec) { return spec.state.has_value(); });
   if (engine.state_requests) {
     const std::int64_t each = table_entries(table_rule(arrangement, *state), longest);
-    const std::int64_t slots = Checked(*engine.state_requests) * each + 1;
+    const std::int64_t state_slots = Checked(*engine.state_requests) * each + 1;
     log.add([&] {
-      return Decision{{"slots", slots, "slots"}, "slots = requests * slots of a request + 1: slot 0 is the null slot",
+      return Decision{{"slots", state_slots, "slots"}, "slots = requests * slots of a request + 1: slot 0 is the null slot",
                       {{"requests", *engine.state_requests, ""}, {"slots of a request", each, "slots"}},
                       "engine.state_requests"};
     });
-    return slots;
+    return state_slots;
   }
   const std::int64_t memory = state_memory(arrangement, engine);
-  const std::int64_t slots = memory / slot_bytes;
+  const std::int64_t state_slots = memory / state_slot_bytes;
   log.add([&] {
     if (memory == engine.memory_bytes)
       return Decision{{"memory of states", memory, "bytes"}, "memory of states = memory: there are no tokens",
@@ -51,10 +51,10 @@ std::int64_t count_slots(const Arrangement& arrangement, std::int64_t slot_bytes
                      {"ratio", engine.state_memory_ratio.value_or(default_ratio), ""}}, log.cite(rule)};
   });
   log.add([&] {
-    return Decision{{"slots", slots, "slots"}, "slots = floor(memory of states / bytes of a slot)",
-                    {{"memory of states", memory, "bytes"}, {"bytes of a slot", slot_bytes, "bytes"}}, log.cite(rule)};
+    return Decision{{"slots", state_slots, "slots"}, "slots = floor(memory of states / bytes of a slot)",
+                    {{"memory of states", memory, "bytes"}, {"bytes of a slot", state_slot_bytes, "bytes"}}, log.cite(rule)};
   });
-  return slots;
+  return state_slots;
 }
 
 /// Shares bytes among the arenas of tokens so that a longest request needs the same part of each.
@@ -134,25 +134,25 @@ void split_memory(Arrangement& arrangement, const ArrangeInputs& inputs, RuleOf 
   }
   const std::int64_t longest =
       *std::max_element(inputs.limits.max_model_lens.begin(), inputs.limits.max_model_lens.end());
-  Checked slot_bytes = 0;
-  for (const ArenaId id : state_arenas(arrangement)) slot_bytes += arrangement.arenas[id.index()].bytes_per_id;
+  Checked state_slot_bytes = 0;
+  for (const ArenaId id : state_arenas(arrangement)) state_slot_bytes += arrangement.arenas[id.index()].bytes_per_id;
   Checked rest = engine.memory_bytes;
-  if (slot_bytes > 0) {
-    const std::int64_t slots = count_slots(arrangement, slot_bytes, longest, engine, rule, inputs.log);
+  if (state_slot_bytes > 0) {
+    const std::int64_t state_slots = count_state_slots(arrangement, state_slot_bytes, longest, engine, rule, inputs.log);
     for (const ArenaId id : state_arenas(arrangement)) {
       ArenaPlan& arena = arrangement.arenas[id.index()];
-      arena.num_ids = slots;
+      arena.num_ids = state_slots;
       inputs.log.add([&] {
-        return Decision{{"ids of " + arena.name, slots, "ids"}, "ids = slots: a request takes as many of each",
-                        {{"slots", slots, "slots"}}, inputs.log.cite(rule)};
+        return Decision{{"ids of " + arena.name, state_slots, "ids"}, "ids = slots: a request takes as many of each",
+                        {{"slots", state_slots, "slots"}}, inputs.log.cite(rule)};
       });
     }
-    if (Checked(slots) * slot_bytes > rest)
+    if (Checked(state_slots) * state_slot_bytes > rest)
       throw SpecError(
           "engine.state_requests",
-          fmt::format("{} slots take {} bytes, more than the memory of {}; give more memory or fewer requests", slots,
-                      std::int64_t(Checked(slots) * slot_bytes), engine.memory_bytes));
-    rest -= Checked(slots) * slot_bytes;
+          fmt::format("{} slots take {} bytes, more than the memory of {}; give more memory or fewer requests", state_slots,
+                      std::int64_t(Checked(state_slots) * state_slot_bytes), engine.memory_bytes));
+    rest -= Checked(state_slots) * state_slot_bytes;
   }
   share_tokens(arrangement, rest, longest, rule, inputs.log);
 }

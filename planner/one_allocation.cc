@@ -227,7 +227,7 @@ class Placement {
   void place() {
     arrangement_.pools.push_back({Checked(num_blocks_) * block_bytes_, 0, {}});
     if (shape_.kind == PageKind::uniform && !needs_whole_blocks())
-      place_slots();
+      place_positions();
     else if (is_block_outermost(shape_.order))
       place_blocks();
     else
@@ -258,10 +258,10 @@ class Placement {
 
   /// Adds a lane for each page of a block, or for each page and head. The table of every group uses the first of these
   /// lanes.
-  void place_slots() {
-    const std::int64_t page = shape_.pages.front(), slots = block_bytes_ / page;
+  void place_positions() {
+    const std::int64_t page = shape_.pages.front(), positions = block_bytes_ / page;
     std::int64_t heads = 1;
-    if (shape_.order == CacheOrder::lhbnc) heads = cache_slots(arrangement_.specs.front()).heads;
+    if (shape_.order == CacheOrder::lhbnc) heads = head_places(arrangement_.specs.front()).heads;
     for (const LayerTable& table : tables_) {
       std::int64_t used = 0;
       for (const TablePart& part : table) {
@@ -271,10 +271,10 @@ class Placement {
         group.shares_table = used > 0;
         used += static_cast<std::int64_t>(part.layers.size());
       }
-      first_of(table).padding_slots = slots - used;
+      first_of(table).padding_positions = positions - used;
     }
     const bool blocks_outermost = is_block_outermost(shape_.order);
-    for (std::int64_t lane = 0; lane < slots * heads; ++lane)
+    for (std::int64_t lane = 0; lane < positions * heads; ++lane)
       if (blocks_outermost)
         add_lane(lane * page, block_bytes_, page);
       else

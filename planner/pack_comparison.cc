@@ -23,16 +23,16 @@ const CapacityPlan& at_longest(const CachePlan& plan) {
 std::string costs_text(const CachePlan& plan) {
   const CapacityPlan& capacity = at_longest(plan);
   std::int64_t short_packs = 0;
-  std::int64_t slots = 0;
+  std::int64_t positions = 0;
   for (const BlockWaste& waste : plan.waste.per_block) {
     short_packs += waste.short_pack_bytes;
-    slots += waste.empty_slot_bytes;
+    positions += waste.empty_position_bytes;
   }
   std::string text = fmt::format("{} of {}", human_plural(capacity.blocks_per_request, "id"),
                                  human_bytes(capacity.bytes_per_request / capacity.blocks_per_request));
-  if (short_packs == 0 && slots == 0) text += ", no short pack and no empty slot";
+  if (short_packs == 0 && positions == 0) text += ", no short pack and no empty slot";
   if (short_packs > 0) text += ", a short last pack";
-  if (slots > 0) text += ", empty slots in short groups";
+  if (positions > 0) text += ", empty slots in short groups";
   return text;
 }
 

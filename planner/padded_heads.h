@@ -14,7 +14,7 @@ LayerSet with_padded_heads(LayerSet set, std::int64_t tensor_parallel);
 void derive_padding(const LayerSet& set, const LayerSet& padded, const EngineSpec& engine, const std::string& label,
                     Derivation& derivation);
 
-/// The set with the heads that an engine with radix pools counts for ranks that cannot share them: one group of B and
+/// The set with the heads that an engine with tree pools counts for ranks that cannot share them: one group of B and
 /// C, and one key head of gdn, for every rank, and KV heads so that a rank has max(1, KV heads // TP). Query heads are
 /// left out because no cache depends on them. The engine sizes its pools by these numbers before it refuses to load
 /// such a model.

@@ -7,6 +7,7 @@
 #include "base/bytes_text.h"
 #include "base/checked.h"
 #include "base/number_text.h"
+#include "planner/allocation_decisions.h"
 #include "planner/arrange.h"
 #include "planner/capacity.h"
 #include "planner/large_pages.h"
@@ -14,7 +15,6 @@
 #include "planner/plan_facts.h"
 #include "planner/prefix.h"
 #include "planner/request_decisions.h"
-#include "planner/slot_decisions.h"
 #include "planner/spec_decisions.h"
 #include "planner/spec_plans.h"
 #include "planner/validate.h"
@@ -76,7 +76,7 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
   plan.max_fitting_tokens = longest_request(plan);
   const Demand one_token = request_demand(plan, 1);
   plan.max_running_requests = running_requests(plan, one_token);
-  if (plan.radix) plan.max_running_requests = std::min(plan.max_running_requests, plan.radix->split.max_running);
+  if (plan.tree_pools) plan.max_running_requests = std::min(plan.max_running_requests, plan.tree_pools->split.max_running);
   if (plan.pool_groups)
     plan.max_running_requests = std::min(plan.max_running_requests, plan.pool_groups->max_requests);
   plan.max_running_requests_by_states = running_by_states(plan);
@@ -87,10 +87,10 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
       plan.capacity.begin(), plan.capacity.end(),
       [](const CapacityPlan& a, const CapacityPlan& b) { return a.blocks_per_request < b.blocks_per_request; });
   // A number of blocks that the user insists on is taken as it is, as engines do; what does not fit is a warning.
-  // So is a context longer than the token slots of an engine with radix pools or pool groups, which starts all the
+  // So is a context longer than the token slots of an engine with tree pools or pool groups, which starts all the
   // same.
   const bool takes_any_number =
-      plan.radix || plan.pool_groups || (engine.num_blocks && !plan.rules->reserves_null_block);
+      plan.tree_pools || plan.pool_groups || (engine.num_blocks && !plan.rules->reserves_null_block);
   if (!shortest->fits && !takes_any_number) refuse_memory(plan, engine, *shortest);
 }
 
@@ -110,9 +110,9 @@ WastePlan waste_of(const Arrangement& arrangement, std::int64_t max_fitting_toke
   return waste;
 }
 
-/// An engine with radix pools sizes them for ranks that cannot share the heads, and then does not load the model.
+/// An engine with tree pools sizes them for ranks that cannot share the heads, and then does not load the model.
 void warn_unshared_heads(std::vector<Warning>& warnings, const ModelSpec& model, const EngineSpec& engine) {
-  if (!engine.rules->radix_pools || engine.pad_heads) return;
+  if (!engine.rules->tree_pools || engine.pad_heads) return;
   const std::int64_t ranks = engine.tensor_parallel;
   for (const LayerSpec& layer : model.layers) {
     if (!layer.attention || layer.attention->kind == AttentionKind::mla) continue;
@@ -189,7 +189,7 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& asked, const Limit
   if (derives) {
     with_views(plan, [&] { plan.views = make_views(plan); });
     if (plan.cache_order)
-      derive_slot_views(plan, plan.views, derivation);
+      derive_allocation_views(plan, plan.views, derivation);
     else
       derive_views(plan, plan.views, derivation);
     if (detail == PlanDetail::derived) plan.views = {};

@@ -31,8 +31,8 @@ bool counts_blocks(const Arrangement& arrangement) {
   return arrangement.cache_order.has_value() || arrangement.is_uniform();
 }
 
-std::int64_t slot_tensor_bytes(const Arrangement& arrangement, std::string_view name) {
-  const Checked slots = Checked(arrangement.radix->split.state_slots) + 1;
+std::int64_t state_slot_tensor_bytes(const Arrangement& arrangement, std::string_view name) {
+  const Checked slots = Checked(arrangement.tree_pools->split.state_slots) + 1;
   Checked bytes = 0;
   for (const SpecPlan& spec : arrangement.specs) {
     if (!spec.state) continue;
@@ -44,8 +44,8 @@ std::int64_t slot_tensor_bytes(const Arrangement& arrangement, std::string_view 
 
 double printed_gigabytes(std::int64_t bytes) { return std::round(static_cast<double>(bytes) / 0x1p30 * 100) / 100; }
 
-bool has_read_rings(const Arrangement& arrangement) {
-  return arrangement.radix && arrangement.radix->split.ring_bytes > 0 &&
+bool has_source_only_rings(const Arrangement& arrangement) {
+  return arrangement.tree_pools && arrangement.tree_pools->split.ring_bytes > 0 &&
          std::any_of(arrangement.specs.begin(), arrangement.specs.end(),
                      [](const SpecPlan& spec) { return spec.kind == family_name(KdaSpec{}); });
 }

@@ -17,14 +17,14 @@ const SpecPlan* largest_state(const CachePlan& plan);
 /// Are all ids blocks, of pages of one size in every pool or of one allocation? Else arenas have ids of their own.
 bool counts_blocks(const Arrangement& arrangement);
 
-/// Bytes of the tensors of this name ("conv", "ssm") in all slots, the dummy among them. Pre: radix pools.
-std::int64_t slot_tensor_bytes(const Arrangement& arrangement, std::string_view name);
+/// Bytes of the tensors of this name ("conv", "ssm") in all slots, the dummy among them. Pre: tree pools.
+std::int64_t state_slot_tensor_bytes(const Arrangement& arrangement, std::string_view name);
 
 /// GB as SGLang prints them: of 1,024^3 bytes, to two digits.
 double printed_gigabytes(std::int64_t bytes);
 
 /// Are there rows of ReplaySSM whose rule was read in the engine's source, not run: those of kda layers?
-bool has_read_rings(const Arrangement& arrangement);
+bool has_source_only_rings(const Arrangement& arrangement);
 
 /// What fits at one of the lengths that the plan was asked about. Pre: `tokens` is one of them.
 const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens);

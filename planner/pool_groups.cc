@@ -10,9 +10,9 @@
 #include "planner/group_settings.h"
 #include "planner/group_split.h"
 #include "planner/id_count.h"
-#include "planner/read_engine.h"
 #include "planner/strategies.h"
 #include "planner/tensor_groups.h"
+#include "planner/tensor_pool_rules.h"
 
 namespace hybridkv {
 
@@ -29,7 +29,7 @@ PoolGroups groups_of(const GroupQuota& quota, const EngineSpec& engine) {
   }
   groups.typical_tokens = quota.typical_tokens;
   groups.typical_blocks = one.blocks;
-  groups.typical_snapshots = one.states;
+  groups.typical_states = one.states;
   groups.max_requests = quota.requests;
   groups.dummy_requests = quota.dummies;
   groups.least_bytes = least_memory(quota);
@@ -58,7 +58,7 @@ void derive_requests_of(const PoolGroups& groups, const GroupQuota& quota, const
                     "engine.avg_seq_len"};
   });
   log.add([&] {
-    return Decision{{"states of a typical request", groups.typical_snapshots, ""},
+    return Decision{{"states of a typical request", groups.typical_states, ""},
                     "1 + the offsets of snapshots within its length: intervals and branches count nothing", {},
                     log.cite(RuleOf::pool_groups)};
   });
@@ -66,7 +66,7 @@ void derive_requests_of(const PoolGroups& groups, const GroupQuota& quota, const
     return Decision{{"blocks of a typical request", groups.typical_blocks, "blocks"},
                     "blocks = sum over its states of ceil(typical length / states / block): each counts as a request "
                     "of its part",
-                    {{"typical length", groups.typical_tokens, "tokens"}, {"states", groups.typical_snapshots, ""},
+                    {{"typical length", groups.typical_tokens, "tokens"}, {"states", groups.typical_states, ""},
                      {"block", quota.block_tokens, "tokens"}},
                     log.cite(RuleOf::pool_groups)};
   });
@@ -134,7 +134,7 @@ void set_ids(Arrangement& arrangement, const PoolGroups& groups, std::span<const
                            ? "the most slots that its grains hold: memory by weight, the lighter group first"
                        : i == 0 ? "ids = floor((memory - requests * M) / (cell + floor(M / interval)) / block)"
                                 : "ids = requests + dummies + floor(tokens / interval)";
-    const RuleOf source = groups.first_manager ? RuleOf::periodic_snapshots : RuleOf::pool_groups;
+    const RuleOf source = groups.first_manager ? RuleOf::periodic_checkpoints : RuleOf::pool_groups;
     inputs.log.add([&] {
       return Decision{{"ids of " + arena.name, ids[i], "ids"}, rule, {{"bytes of an id", arena.bytes_per_id, "bytes"}},
                       is_set ? "engine.num_blocks" : inputs.log.cite(source)};

@@ -15,7 +15,7 @@ struct PoolGroups {
   std::int64_t borrowed_bytes = 0;        ///< that the pools may take beyond the memory: the rest of the last grain
   std::int64_t typical_tokens = 0;        ///< length of the requests that the shares are made for
   std::int64_t typical_blocks = 0;        ///< blocks of such a request
-  std::int64_t typical_snapshots = 0;     ///< states of such a request, the running one among them
+  std::int64_t typical_states = 0;        ///< states of such a request, the running one among them
   std::int64_t max_requests = 0;          ///< B, at once
   std::int64_t dummy_requests = 0;        ///< D, that pad graphs
   std::int64_t least_bytes = 0;           ///< with which it starts

@@ -4,8 +4,8 @@
 
 #include "base/checked.h"
 #include "planner/match_units.h"
-#include "planner/read_engine.h"
 #include "planner/snapshot_prefix.h"
+#include "planner/tensor_pool_rules.h"
 
 namespace hybridkv {
 
@@ -81,12 +81,12 @@ PrefixPlan with_match_units(const Arrangement& arrangement, const EngineSpec& en
 /// Prefixes of a radix tree: a request goes on from the deepest node with K, V and a state. With tracking slots those
 /// of prompts lie on a grid, so that a prompt which ends on it leaves its only state past what a copy may match;
 /// without them they lie where a chunk ends, so that a copy hits nothing but where an earlier chunk ended.
-PrefixPlan with_radix_tree(const Arrangement& arrangement, const DerivationLog& log) {
-  const RadixPools& radix = *arrangement.radix;
-  const bool on_grid = radix.strategy != RadixStrategy::no_buffer;
+PrefixPlan with_tree(const Arrangement& arrangement, const DerivationLog& log) {
+  const TreePools& tree_pools = *arrangement.tree_pools;
+  const bool on_grid = tree_pools.strategy != TreeStrategy::no_buffer;
   PrefixPlan prefix;
   prefix.cacheable = arrangement.cache_mode != CacheMode::none;
-  prefix.match_unit_tokens = prefix.cacheable ? radix.checkpoint_tokens : radix.page_tokens;
+  prefix.match_unit_tokens = prefix.cacheable ? tree_pools.checkpoint_tokens : tree_pools.page_tokens;
   log.add([&] {
     return Decision{{"match unit", prefix.match_unit_tokens, "tokens"},
                     !prefix.cacheable ? "the page: nothing is kept for prefixes"
@@ -150,7 +150,7 @@ PrefixPlan with_host_checkpoints(const Arrangement& arrangement, const Derivatio
 }  // namespace
 
 PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& engine, const DerivationLog& log) {
-  if (arrangement.radix) return with_radix_tree(arrangement, log);
+  if (arrangement.tree_pools) return with_tree(arrangement, log);
   if (arrangement.pool_groups) return prefix_of_snapshots(arrangement, log);
   if (arrangement.rows) return with_host_checkpoints(arrangement, log);
   if (arrangement.rules->one_allocation) return with_match_units(arrangement, engine, log);

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::int64_t fp32_bytes = 4;
 
-ReplayRing ring_of(Checked bytes_per_token, std::int64_t layers, bool in_slots) {
-  return {bytes_per_token * replayed_tokens * layers, in_slots};
+ReplayRing ring_of(Checked bytes_per_token, std::int64_t layers, bool in_state_slots) {
+  return {bytes_per_token * replayed_tokens * layers, in_state_slots};
 }
 
 }  // namespace

@@ -171,9 +171,9 @@ class LengthDecisions {
     if (keeps_tensors_apart(plan_.strategy))
       return add({"KV cache tokens", capacity.kv_cache_tokens, "tokens"}, "tokens = by floor: no print of it is known",
                  {{"by floor", capacity.kv_cache_tokens, "tokens"}});
-    if (plan_.radix)
+    if (plan_.tree_pools)
       return add({"KV cache tokens", capacity.kv_cache_tokens, "tokens"}, "tokens = token slots, as engines print it",
-                 {{"token slots", plan_.radix->split.token_slots, "tokens"}});
+                 {{"token slots", plan_.tree_pools->split.token_slots, "tokens"}});
     const bool floors = rule == TokenRule::floor;
     add({"KV cache tokens", capacity.kv_cache_tokens, "tokens"},
         floors ? "tokens = by floor, as engine.token_rule says" : "tokens = by concurrency, as engine.token_rule says",
@@ -220,7 +220,7 @@ class LengthDecisions {
       add({name, value, ""}, fmt::format("the least of {}: the scarcest arena decides", rule), std::move(inputs),
           RuleOf::arithmetic);
     };
-    if (plan_.radix || plan_.rules->is_read)
+    if (plan_.tree_pools || plan_.rules->source_only)
       least("max concurrency", capacity.max_concurrency, "usable",
             [](const ArenaPlan& arena) { return arena.usable_ids(); });
     else
@@ -295,7 +295,7 @@ void derive_limits_of_arenas(const CachePlan& plan, const DerivationLog& log) {
   };
   add("longest request", plan.max_fitting_tokens, "tokens", "the largest L of which every arena holds one request");
   add("running requests", plan.max_running_requests, "",
-      plan.radix || plan.pool_groups
+      plan.tree_pools || plan.pool_groups
           ? "the least of floor(usable / ids of one token) over the arenas, and what the engine runs at most"
           : "the least of floor(usable / ids of one token) over the arenas");
   add("running requests by states", plan.max_running_requests_by_states, "",

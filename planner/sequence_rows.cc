@@ -5,10 +5,10 @@
 #include "base/checked.h"
 #include "planner/id_count.h"
 #include "planner/page_sizes.h"
-#include "planner/read_engine.h"
-#include "planner/read_settings.h"
 #include "planner/strategies.h"
 #include "planner/tensor_groups.h"
+#include "planner/tensor_pool_rules.h"
+#include "planner/tensor_pool_settings.h"
 
 namespace hybridkv {
 
@@ -83,7 +83,7 @@ void derive_rows(const SequenceRows& rows, const EngineSpec& engine, const Deriv
 void arrange_sequence_rows(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   const EngineSpec& engine = inputs.engine;
   arrangement.specs =
-      size_own_pages(std::move(specs), read_block_sizes(engine, inputs.log), engine, inputs.limits, inputs.log);
+      size_own_pages(std::move(specs), tensor_pool_block_sizes(engine, inputs.log), engine, inputs.limits, inputs.log);
   for (const bool states : {false, true}) {
     arrangement.arenas.push_back({states ? "rows" : "cells", 0, 0, false});
     for (const SpecPlan& spec : arrangement.specs)

@@ -125,7 +125,7 @@ void derive_tables(const Arrangement& plan, const SpecPlan& spec, Derivation& de
   for (const GroupPlan& group : plan.groups) {
     if (group.spec != spec.id) continue;
     ++groups;
-    widest = std::max(widest, static_cast<std::int64_t>(group.pages.size()) + group.padding_slots);
+    widest = std::max(widest, static_cast<std::int64_t>(group.pages.size()) + group.padding_positions);
   }
   const Term result{"groups of " + spec_label(spec), groups, ""};
   if (plan.is_uniform() && widest > 0 && ceil_div(spec.num_pages, widest) == groups)
@@ -163,8 +163,8 @@ void derive_run(const Arrangement& plan, const PlanRun& run, Derivation& derivat
                           "the pages of the group that are on this stage: groups are made of the layers of all stages",
                           {},
                           group_source(plan)});
-  derivation.push_back({{"empty slots" + of, group.padding_slots, ""}, "empty slots = g - pages",
-                        {{"g", pages + group.padding_slots, "pools"}, {"pages", pages, ""}},
+  derivation.push_back({{"empty slots" + of, group.padding_positions, ""}, "empty slots = g - pages",
+                        {{"g", pages + group.padding_positions, "pools"}, {"pages", pages, ""}},
                         group_source(plan)});
   derive_place(plan, group, of, derivation);
 }

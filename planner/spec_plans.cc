@@ -16,7 +16,7 @@ namespace {
 StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, const EngineSpec& engine) {
   // The engine does not follow the model's dtype for convolutions, keeps states of draft steps outside the slots, and
   // ignores the model's own key for the state of KDA.
-  if (engine.rules->radix_pools)
+  if (engine.rules->tree_pools)
     return {engine.tensor_parallel, 0, engine.conv_dtype.value_or(DType::bf16),
             engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(model.ssm_dtype.value_or(DType::fp32)))};
   // Both tensors have rows of one type, whatever the model's dtype. Drafts get rows of their own instead of longer
@@ -46,11 +46,11 @@ std::int64_t checkpoint_blocks(const RecurrentSpec& layer, const ModelSpec& mode
   return engine.checkpoint_blocks.value_or(flash_kda || exported_at(layer, engine) > 1 ? 1 : 0);
 }
 
-/// An engine with radix pools keeps the channels of all convolutions but those of kda outside their steps, one with
+/// An engine with tree pools keeps the channels of all convolutions but those of kda outside their steps, one with
 /// pool groups those of all.
 ConvStateLayout conv_layout_of(const RecurrentSpec& layer, const EngineSpec& engine) {
   const bool by_channels = engine.strategy == Strategy::pool_groups ||
-                           (engine.rules->radix_pools && !std::holds_alternative<KdaSpec>(layer));
+                           (engine.rules->tree_pools && !std::holds_alternative<KdaSpec>(layer));
   return engine.conv_state_layout.value_or(by_channels ? ConvStateLayout::ds : ConvStateLayout::sd);
 }
 
@@ -128,7 +128,7 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
   for (const LayerSet& of_model : collect_layer_sets(model, engine)) {
     LayerSet padded = engine.pad_heads ? with_padded_heads(of_model, engine.tensor_parallel) : of_model;
     if (padded.recurrent && engine.rules->convs_hold_drafts) hold_drafts(*padded.recurrent);
-    const bool counts = engine.rules->radix_pools;
+    const bool counts = engine.rules->tree_pools;
     const LayerSet set = counts ? with_counted_heads(padded, engine.tensor_parallel) : padded;
     SpecPlan spec = spec_of(set, model, engine);
     spec.id = static_cast<std::int64_t>(specs.size());

@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "planner/plan_facts.h"
-#include "planner/radix_settings.h"
+#include "planner/tree_settings.h"
 
 namespace hybridkv {
 
@@ -15,16 +15,16 @@ namespace {
 /// Writes down why a split is what it is.
 class SplitDecisions {
  public:
-  SplitDecisions(const RadixPools& pools, const SplitInputs& inputs, const EngineSpec& engine,
+  SplitDecisions(const TreePools& pools, const SplitInputs& inputs, const EngineSpec& engine,
                  std::span<const std::int64_t> lengths, const DerivationLog& log)
       : pools_(pools), split_(pools.split), inputs_(inputs), engine_(engine), lengths_(lengths), log_(log) {}
 
   void derive() const {
-    add({"bytes of a slot", pools_.slot_bytes, "bytes"}, "M of all state layers together: one slot id for all", {});
+    add({"bytes of a slot", pools_.state_slot_bytes, "bytes"}, "M of all state layers together: one slot id for all", {});
     add({"bytes of a token", pools_.token_bytes, "bytes"}, "cell = a1 of all attention layers together, drafts too",
         {});
     derive_holding();
-    derive_slots();
+    derive_state_slots();
     derive_beside();
     derive_tokens();
     derive_running();
@@ -38,9 +38,9 @@ class SplitDecisions {
 
  private:
   Term memory() const { return {"X", engine_.memory_bytes, "bytes"}; }
-  Term slot() const { return {"M", pools_.slot_bytes, "bytes"}; }
+  Term slot() const { return {"M", pools_.state_slot_bytes, "bytes"}; }
   Term slots() const { return {"K", split_.state_slots, "slots"}; }
-  Term held() const { return {"S", split_.slots_per_request, "slots"}; }
+  Term held() const { return {"S", split_.state_slots_per_request, "slots"}; }
   Term cell() const { return {"cell", pools_.token_bytes, "bytes"}; }
   Term ratio() const { return {"R", inputs_.full_memory_ratio, ""}; }
   Term ranks() const { return {"DP", inputs_.attention_data_parallel, ""}; }
@@ -52,54 +52,54 @@ class SplitDecisions {
 
   void derive_holding() const {
     if (!inputs_.radix_cache)
-      return add({"S", split_.slots_per_request, "slots"}, "1: the running state; nothing is kept for prefixes", {});
+      return add({"S", split_.state_slots_per_request, "slots"}, "1: the running state; nothing is kept for prefixes", {});
     derive_strategy();
     std::string rule = "3: the running state, that of the tree's node, and one on its way to the tree";
-    if (pools_.strategy == RadixStrategy::extra_buffer)
-      rule += inputs_.slots_per_request > 4 || engine_.own[radix_key::overlap_schedule] ? "; and two tracking slots"
+    if (pools_.strategy == TreeStrategy::extra_buffer)
+      rule += inputs_.state_slots_per_request > 4 || engine_.own[tree_key::overlap_schedule] ? "; and two tracking slots"
                                                                                        : "; and a tracking slot";
-    if (pools_.strategy == RadixStrategy::extra_buffer_lazy) rule += "; and a tracking slot";
-    if (engine_.own[radix_key::skip_decode_lock] && pools_.strategy != RadixStrategy::no_buffer)
+    if (pools_.strategy == TreeStrategy::extra_buffer_lazy) rule += "; and a tracking slot";
+    if (engine_.own[tree_key::skip_decode_lock] && pools_.strategy != TreeStrategy::no_buffer)
       rule += "; less one, which decoding does not lock";
-    add({"S", split_.slots_per_request, "slots"}, std::move(rule),
+    add({"S", split_.state_slots_per_request, "slots"}, std::move(rule),
         {{"strategy", std::string(to_string(pools_.strategy)), ""}});
   }
 
   void derive_strategy() const {
     const Term strategy{"strategy", std::string(to_string(pools_.strategy)), ""};
-    if (engine_.own[radix_key::mamba_radix_cache_strategy] == RadixStrategy::automatic)
+    if (engine_.own[tree_key::mamba_radix_cache_strategy] == TreeStrategy::automatic)
       return add(strategy,
                  "auto: extra_buffer where steps overlap or pages have several tokens, and the engine counts the model "
                  "among those that can; which it counts is not known in full, and this one is taken to be",
-                 {}, RuleOf::split_read);
+                 {}, RuleOf::split_source_only);
     take(strategy, "as set", "engine.mamba_radix_cache_strategy");
   }
 
-  void derive_slots() const {
+  void derive_state_slots() const {
     const Term result{"K", split_.state_slots, "slots"};
     switch (split_.by) {
-      case SlotCount::explicit_size:
+      case StateSlotCount::explicit_size:
         return add(result, "K = floor(max_mamba_cache_size / DP)",
                    {{"max_mamba_cache_size", *inputs_.max_mamba_cache_size, "slots"}, ranks()});
-      case SlotCount::requests:
+      case StateSlotCount::requests:
         return add(result, "K = floor(max_running_requests / DP): nothing is kept for prefixes", {asked(), ranks()});
-      case SlotCount::ratio: break;
+      case StateSlotCount::ratio: break;
     }
     if (has_draft_states())
       return add(result, "K = floor((X * R / (1 + R) - M * (1 + D)) / (M * (1 + D / S)))",
                  {memory(), ratio(), slot(), drafts(), held()});
     if (!inputs_.replay) return add(result, "K = floor((X * R / (1 + R) - M) / M)", {memory(), ratio(), slot()});
     add(result,
-        inputs_.replay->in_slots ? "K = floor((X * R / (1 + R) - M - row) / (M + row)): every slot has a row"
-                                 : "K = floor((X * R / (1 + R) - rings - M) / M)",
+        inputs_.replay->in_state_slots ? "K = floor((X * R / (1 + R) - M - row) / (M + row)): every slot has a row"
+                                       : "K = floor((X * R / (1 + R) - rings - M) / M)",
         {memory(), ratio(), slot(),
-         inputs_.replay->in_slots ? Term{"row", inputs_.replay->row_bytes, "bytes"}
-                                  : Term{"rings", split_.ring_bytes, "bytes"}});
+         inputs_.replay->in_state_slots ? Term{"row", inputs_.replay->row_bytes, "bytes"}
+                                        : Term{"rings", split_.ring_bytes, "bytes"}});
   }
 
   void derive_beside() const {
     const Term requests{"requests", split_.draft_requests, ""};
-    if (split_.draft_requests > 0 && split_.by == SlotCount::requests)
+    if (split_.draft_requests > 0 && split_.by == StateSlotCount::requests)
       add({"requests with states of draft steps", split_.draft_requests, ""}, "requests = K + 1", {slots()});
     else if (split_.draft_requests > 0)
       add({"requests with states of draft steps", split_.draft_requests, ""},
@@ -109,8 +109,8 @@ class SplitDecisions {
           {slot(), requests, drafts()});
     if (!inputs_.replay) return;
     const Term row{"row", inputs_.replay->row_bytes, "bytes"}, result{"rings of ReplaySSM", split_.ring_bytes, "bytes"};
-    if (inputs_.replay->in_slots)
-      add(result, "bytes = row * (K + 1)", {row, slots()}, RuleOf::split_read);
+    if (inputs_.replay->in_state_slots)
+      add(result, "bytes = row * (K + 1)", {row, slots()}, RuleOf::split_source_only);
     else
       add(result, "bytes = row * (floor(max_running_requests / DP) + 1)", {row, asked(), ranks()});
   }
@@ -139,7 +139,7 @@ class SplitDecisions {
 
   void derive_running() const {
     const Term result{"running requests of the engine", split_.max_running, ""};
-    add({"requests by state slots", split_.state_slots / split_.slots_per_request, ""}, "requests = floor(K / S)",
+    add({"requests by state slots", split_.state_slots / split_.state_slots_per_request, ""}, "requests = floor(K / S)",
         {slots(), held()});
     if (inputs_.max_running_requests)
       return add(result, "requests = min(floor(max_running_requests / DP), floor(tokens / 2), floor(K / S))",
@@ -154,18 +154,18 @@ class SplitDecisions {
     const Term all{"all", pool.total_bytes, "bytes"};
     add({"part of tokens in the elastic buffer", pool.token_part_bytes, "bytes"},
         "part = 4096 * floor(memory of tokens / 4096)",
-        {{"memory of tokens", split_.token_memory_bytes, "bytes"}}, RuleOf::split_read);
+        {{"memory of tokens", split_.token_memory_bytes, "bytes"}}, RuleOf::split_source_only);
     add({"elastic buffer", pool.total_bytes, "bytes"}, "all = part of tokens + K * M",
-        {{"part of tokens", pool.token_part_bytes, "bytes"}, slots(), slot()}, RuleOf::split_read);
+        {{"part of tokens", pool.token_part_bytes, "bytes"}, slots(), slot()}, RuleOf::split_source_only);
     add({"tokens that a state costs", pool.state_in_tokens, "tokens"}, "tokens = ceil(M / cell)", {slot(), cell()},
-        RuleOf::split_read);
+        RuleOf::split_source_only);
     const char* front = ": nothing begins before the end of the largest entry";
     add({"token slots without states", pool.largest_tokens, "tokens"},
         std::string("tokens = floor(all / cell) - ceil(max(M, page * cell) / cell)") + front,
-        {all, cell(), slot(), page()}, RuleOf::split_read);
+        {all, cell(), slot(), page()}, RuleOf::split_source_only);
     add({"state slots without tokens", pool.largest_states, "slots"},
         std::string("slots = floor(all / M) - ceil(max(M, page * cell) / M)") + front, {all, slot(), page(), cell()},
-        RuleOf::split_read);
+        RuleOf::split_source_only);
   }
 
   void derive_advice(const LengthAdvice& advice) const {
@@ -200,7 +200,7 @@ class SplitDecisions {
     log_.add([&] { return Decision{std::move(result), std::move(rule), std::move(inputs), log_.cite(by)}; });
   }
 
-  const RadixPools& pools_;
+  const TreePools& pools_;
   const TokenStateSplit& split_;
   const SplitInputs& inputs_;
   const EngineSpec& engine_;
@@ -210,14 +210,14 @@ class SplitDecisions {
 
 }  // namespace
 
-void derive_split(const RadixPools& pools, const SplitInputs& inputs, const ArrangeInputs& asked) {
+void derive_split(const TreePools& pools, const SplitInputs& inputs, const ArrangeInputs& asked) {
   SplitDecisions(pools, inputs, asked.engine, asked.limits.max_model_lens, asked.log).derive();
 }
 
 void derive_printed(const Arrangement& arrangement, const DerivationLog& log) {
-  const TokenStateSplit& split = arrangement.radix->split;
+  const TokenStateSplit& split = arrangement.tree_pools->split;
   for (const char* name : {"conv", "ssm"}) {
-    const std::int64_t bytes = slot_tensor_bytes(arrangement, name);
+    const std::int64_t bytes = state_slot_tensor_bytes(arrangement, name);
     if (bytes == 0) continue;
     log.add([&] {
       return Decision{{fmt::format("{} of all slots", name), printed_gigabytes(bytes), "GB"},

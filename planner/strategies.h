@@ -58,7 +58,7 @@ void arrange_compact_slots(Arrangement& arrangement, std::vector<SpecPlan> specs
 /// a block that helps. Read: Jenga, SOSP 2025.
 void arrange_two_level(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs);
 
-/// Two pool groups: blocks of tokens, which hold all attention layers side by side, and snapshots, which hold the
+/// Two pool groups: blocks of tokens, which hold all attention layers side by side, and checkpoints, which hold the
 /// states of all recurrent layers, a pool for each tensor. Memory goes to them in grains (planner/grain_split.h).
 /// Source: TensorRT-LLM kv_cache_manager_v2 and, where it is asked for, its first manager, run (planner/group_split.h).
 void arrange_pool_groups(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs);

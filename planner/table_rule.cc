@@ -38,8 +38,8 @@ std::int64_t tokens_in_blocks(std::int64_t blocks, const TableRule& rule) {
 
 TableRule table_of_recurrence(const Arrangement& arrangement, const SpecPlan& spec) {
   if (spec.ring_tokens > 0) return table_of_ring();
-  if (arrangement.radix)
-    return {.states = arrangement.radix->split.slots_per_request,
+  if (arrangement.tree_pools)
+    return {.states = arrangement.tree_pools->split.state_slots_per_request,
             .states_symbol = "S",
             .why = "the running state, tracking slots and what the locks of the tree keep"};
   if (arrangement.rows)

@@ -39,43 +39,43 @@ double floor_quotient(double value, double divisor) {
 }
 
 /// Bytes of a slot with what rides on it.
-std::int64_t charged_slot_bytes(const SplitInputs& inputs) {
-  return Checked(inputs.slot_bytes) + (inputs.replay && inputs.replay->in_slots ? inputs.replay->row_bytes : 0);
+std::int64_t charged_state_slot_bytes(const SplitInputs& inputs) {
+  return Checked(inputs.state_slot_bytes) + (inputs.replay && inputs.replay->in_state_slots ? inputs.replay->row_bytes : 0);
 }
 
 /// Bytes of the rows of ReplaySSM that lie outside the slots.
 std::int64_t fixed_ring_bytes(const SplitInputs& inputs, std::int64_t requests) {
-  if (!inputs.replay || inputs.replay->in_slots) return 0;
+  if (!inputs.replay || inputs.replay->in_state_slots) return 0;
   return Checked(inputs.replay->row_bytes) * (Checked(requests) + 1);
 }
 
 /// K by a share of the memory. `drafts`: those whose states are kept.
-std::int64_t slots_by_ratio(const SplitInputs& inputs, std::int64_t drafts, std::int64_t fixed_ring) {
+std::int64_t state_slots_by_ratio(const SplitInputs& inputs, std::int64_t drafts, std::int64_t fixed_ring) {
   const double budget = inputs.memory_gib * inputs.full_memory_ratio / (1 + inputs.full_memory_ratio) * gib;
-  const auto slot = static_cast<double>(charged_slot_bytes(inputs));
+  const auto slot = static_cast<double>(charged_state_slot_bytes(inputs));
   const auto steps = static_cast<double>(drafts);
   if (drafts == 0)
     return whole(floor_quotient(budget - static_cast<double>(fixed_ring) - slot, slot), "state slots");
-  const double with_drafts = slot * (1 + steps / static_cast<double>(inputs.slots_per_request));
+  const double with_drafts = slot * (1 + steps / static_cast<double>(inputs.state_slots_per_request));
   return whole(floor_quotient(budget - slot * (1 + steps), with_drafts), "state slots");
 }
 
-[[noreturn]] void refuse_slots(std::int64_t slots, const SplitInputs& inputs) {
+[[noreturn]] void refuse_state_slots(std::int64_t slots, const SplitInputs& inputs) {
   throw SpecError("engine.memory",
                   fmt::format("{:.2f} GiB give {} state slots of {} bytes, and the engine starts with one at least; "
                               "give more memory, a larger state_memory_ratio, fewer max_running_requests or fewer "
-                              "draft tokens", inputs.memory_gib, slots, inputs.slot_bytes));
+                              "draft tokens", inputs.memory_gib, slots, inputs.state_slot_bytes));
 }
 
 }  // namespace
 
-std::int64_t slots_per_request(const SlotHolding& holding) {
-  expects(holding.strategy != RadixStrategy::automatic, "the strategy is chosen before slots are counted");
+std::int64_t state_slots_per_request(const StateSlotHolding& holding) {
+  expects(holding.strategy != TreeStrategy::automatic, "the strategy is chosen before slots are counted");
   if (!holding.radix_cache) return 1;
   const std::int64_t unlocked = holding.skip_decode_lock ? 1 : 0;
   switch (holding.strategy) {
-    case RadixStrategy::extra_buffer: return (holding.overlap_schedule ? 5 : 4) - unlocked;
-    case RadixStrategy::extra_buffer_lazy:
+    case TreeStrategy::extra_buffer: return (holding.overlap_schedule ? 5 : 4) - unlocked;
+    case TreeStrategy::extra_buffer_lazy:
       if (!holding.overlap_schedule)
         throw SpecError("engine.mamba_radix_cache_strategy",
                         "extra_buffer_lazy needs the overlap schedule; take extra_buffer or leave "
@@ -86,7 +86,7 @@ std::int64_t slots_per_request(const SlotHolding& holding) {
 }
 
 std::int64_t TokenStateSplit::requests_at(std::int64_t tokens, std::int64_t page_tokens) const {
-  return std::min(state_slots / slots_per_request, token_slots / round_up(tokens, page_tokens));
+  return std::min(state_slots / state_slots_per_request, token_slots / round_up(tokens, page_tokens));
 }
 
 TokenStateSplit split_memory(const SplitInputs& inputs) {
@@ -97,26 +97,26 @@ TokenStateSplit split_memory(const SplitInputs& inputs) {
                     "speculation needs it: the states of draft steps are sized by it; the engine's server takes 48");
   const std::int64_t drafts = inputs.replay ? 0 : inputs.draft_tokens;
   TokenStateSplit split;
-  split.slots_per_request = inputs.slots_per_request;
+  split.state_slots_per_request = inputs.state_slots_per_request;
   const std::int64_t fixed_ring = fixed_ring_bytes(inputs, requests.value_or(0));
   if (inputs.max_mamba_cache_size) {
-    split.by = SlotCount::explicit_size;
+    split.by = StateSlotCount::explicit_size;
     split.state_slots = *inputs.max_mamba_cache_size / inputs.attention_data_parallel;
   } else if (!inputs.radix_cache && requests) {
-    split.by = SlotCount::requests;
+    split.by = StateSlotCount::requests;
     split.state_slots = *requests;
   } else {
-    split.state_slots = slots_by_ratio(inputs, drafts, fixed_ring);
+    split.state_slots = state_slots_by_ratio(inputs, drafts, fixed_ring);
   }
-  if (split.state_slots <= 0) refuse_slots(split.state_slots, inputs);
+  if (split.state_slots <= 0) refuse_state_slots(split.state_slots, inputs);
   if (drafts > 0) {
-    split.draft_requests = split.by == SlotCount::requests
+    split.draft_requests = split.by == StateSlotCount::requests
                                ? split.state_slots + 1
-                               : std::min(*requests, split.state_slots / inputs.slots_per_request) + 1;
-    split.draft_state_bytes = Checked(inputs.slot_bytes) * split.draft_requests * drafts;
+                               : std::min(*requests, split.state_slots / inputs.state_slots_per_request) + 1;
+    split.draft_state_bytes = Checked(inputs.state_slot_bytes) * split.draft_requests * drafts;
   }
-  const std::int64_t pool = (Checked(split.state_slots) + 1) * charged_slot_bytes(inputs);
-  split.ring_bytes = Checked(fixed_ring) + (pool - (Checked(split.state_slots) + 1) * inputs.slot_bytes);
+  const std::int64_t pool = (Checked(split.state_slots) + 1) * charged_state_slot_bytes(inputs);
+  split.ring_bytes = Checked(fixed_ring) + (pool - (Checked(split.state_slots) + 1) * inputs.state_slot_bytes);
   const double rest = inputs.memory_gib - to_gib(split.draft_state_bytes) - to_gib(fixed_ring) - to_gib(pool);
   if (rest <= 0)
     throw SpecError("engine.memory",
@@ -132,29 +132,29 @@ TokenStateSplit split_memory(const SplitInputs& inputs) {
       std::clamp(whole(static_cast<double>(split.token_slots) / static_cast<double>(inputs.context_tokens) *
                            requests_of_context, "requests"), fewest_requests, most_requests);
   split.max_running = std::min({requests.value_or(estimated), split.token_slots / 2,
-                                split.state_slots / inputs.slots_per_request});
+                                split.state_slots / inputs.state_slots_per_request});
   if (split.max_running <= 0)
     throw SpecError("engine.memory",
                     fmt::format("{:.2f} GiB let no request run: {} state slots at {} a request, {} token slots; give "
                                 "more memory, or another state_memory_ratio", inputs.memory_gib,
-                                split.state_slots, inputs.slots_per_request, split.token_slots));
+                                split.state_slots, inputs.state_slots_per_request, split.token_slots));
   return split;
 }
 
 UnifiedPool unified_pool(const SplitInputs& inputs, const TokenStateSplit& split) {
   UnifiedPool pool;
   pool.token_part_bytes = split.token_memory_bytes / buffer_grain * buffer_grain;
-  pool.total_bytes = Checked(pool.token_part_bytes) + Checked(split.state_slots) * inputs.slot_bytes;
-  pool.state_in_tokens = ceil_div(inputs.slot_bytes, inputs.token_bytes);
+  pool.total_bytes = Checked(pool.token_part_bytes) + Checked(split.state_slots) * inputs.state_slot_bytes;
+  pool.state_in_tokens = ceil_div(inputs.state_slot_bytes, inputs.token_bytes);
   // The first usable slot of a kind lies behind the largest entry, or the dummy page, of any.
   const std::int64_t front =
-      std::max(std::max(inputs.slot_bytes, inputs.token_bytes), std::int64_t(Checked(inputs.page_tokens) *
-                                                                             inputs.token_bytes));
+      std::max(std::max(inputs.state_slot_bytes, inputs.token_bytes), std::int64_t(Checked(inputs.page_tokens) *
+                                                                                   inputs.token_bytes));
   const auto slots_of = [&](std::int64_t entry) {
     return std::max<std::int64_t>(0, pool.total_bytes / entry - ceil_div(front, entry));
   };
   pool.largest_tokens = slots_of(inputs.token_bytes);
-  pool.largest_states = slots_of(inputs.slot_bytes);
+  pool.largest_states = slots_of(inputs.state_slot_bytes);
   return pool;
 }
 
@@ -165,7 +165,7 @@ class RatioGrid {
  public:
   RatioGrid(const SplitInputs& inputs, std::int64_t tokens) : inputs_(inputs), tokens_(tokens) {
     inputs_.max_mamba_cache_size.reset();
-    balanced_ = static_cast<double>(inputs.slots_per_request) * static_cast<double>(inputs.slot_bytes) /
+    balanced_ = static_cast<double>(inputs.state_slots_per_request) * static_cast<double>(inputs.state_slot_bytes) /
                 (static_cast<double>(inputs.token_bytes) * static_cast<double>(tokens));
   }
 
@@ -186,17 +186,17 @@ class RatioGrid {
   /// Do the states rather than the tokens have room to spare? Beyond a ratio that leaves tokens nothing they do too.
   bool favours_states(std::int64_t step) const {
     const std::optional<TokenStateSplit> split = at(step);
-    if (!split) return slots_alone(step) >= inputs_.slots_per_request;
-    return split->state_slots / split->slots_per_request >=
+    if (!split) return state_slots_alone(step) >= inputs_.state_slots_per_request;
+    return split->state_slots / split->state_slots_per_request >=
            split->token_slots / round_up(tokens_, inputs_.page_tokens);
   }
 
  private:
-  std::int64_t slots_alone(std::int64_t step) const {
+  std::int64_t state_slots_alone(std::int64_t step) const {
     SplitInputs inputs = inputs_;
     inputs.full_memory_ratio = ratio(step);
     const std::int64_t ring = fixed_ring_bytes(inputs, requests_of_rank(inputs).value_or(0));
-    return slots_by_ratio(inputs, inputs.replay ? 0 : inputs.draft_tokens, ring);
+    return state_slots_by_ratio(inputs, inputs.replay ? 0 : inputs.draft_tokens, ring);
   }
 
   SplitInputs inputs_;
@@ -236,7 +236,7 @@ std::optional<RatioAdvice> advise_ratio(const SplitInputs& inputs, const TokenSt
   advice.best = *grid.at(best_step);
   advice.running_now = split.requests_at(tokens, inputs.page_tokens);
   advice.running_best = most;
-  const double request = static_cast<double>(Checked(split.slots_per_request) * inputs.slot_bytes +
+  const double request = static_cast<double>(Checked(split.state_slots_per_request) * inputs.state_slot_bytes +
                                              Checked(tokens) * inputs.token_bytes);
   const double memory = inputs.memory_gib * gib;
   const auto beside = static_cast<double>(Checked(split.draft_state_bytes) + split.ring_bytes);

@@ -10,28 +10,28 @@
 namespace hybridkv {
 
 /// Which states an engine with a radix tree keeps beside the running one (SGLang --mamba-radix-cache-strategy).
-enum class RadixStrategy {
+enum class TreeStrategy {
   automatic,          ///< extra_buffer where the engine can have it, else no_buffer
   no_buffer,          ///< the running state is given to the tree where a chunk or a request ends; pages of one token
   extra_buffer,       ///< two tracking slots a request for states at multiples of a grid; one without overlap
   extra_buffer_lazy,  ///< one tracking slot, and a second for the step on a boundary alone
 };
 
-inline constexpr auto radix_strategy_names = std::to_array<Named<RadixStrategy>>(
-    {{RadixStrategy::automatic, "auto"},
-     {RadixStrategy::no_buffer, "no_buffer"},
-     {RadixStrategy::extra_buffer, "extra_buffer"},
-     {RadixStrategy::extra_buffer_lazy, "extra_buffer_lazy"}});
+inline constexpr auto tree_strategy_names = std::to_array<Named<TreeStrategy>>(
+    {{TreeStrategy::automatic, "auto"},
+     {TreeStrategy::no_buffer, "no_buffer"},
+     {TreeStrategy::extra_buffer, "extra_buffer"},
+     {TreeStrategy::extra_buffer_lazy, "extra_buffer_lazy"}});
 
-constexpr std::string_view to_string(RadixStrategy value) { return name_in(radix_strategy_names, value); }
-constexpr std::optional<RadixStrategy> parse_radix_strategy(std::string_view name) {
-  return value_in(radix_strategy_names, name);
+constexpr std::string_view to_string(TreeStrategy value) { return name_in(tree_strategy_names, value); }
+constexpr std::optional<TreeStrategy> parse_tree_strategy(std::string_view name) {
+  return value_in(tree_strategy_names, name);
 }
 
 /// What decides how many state slots a request may hold at once.
-struct SlotHolding {
+struct StateSlotHolding {
   bool radix_cache = true;        ///< prefixes are kept in a tree
-  RadixStrategy strategy = RadixStrategy::extra_buffer;  ///< not automatic
+  TreeStrategy strategy = TreeStrategy::extra_buffer;    ///< not automatic
   bool overlap_schedule = true;   ///< the next step is prepared while one runs
   bool skip_decode_lock = false;  ///< the tree's state is not locked while its request decodes
 };
@@ -40,22 +40,22 @@ struct SlotHolding {
 /// SpecError("engine.mamba_radix_cache_strategy") for extra_buffer_lazy without overlap, as the engine does.
 /// Source: SGLang 0.5.23, run.
 /// Example: 1 without a tree, no_buffer 3, extra_buffer 5, without overlap 4, lazy 4.
-std::int64_t slots_per_request(const SlotHolding& holding);
+std::int64_t state_slots_per_request(const StateSlotHolding& holding);
 
 /// What ReplaySSM keeps instead of the states of draft steps: the inputs of the last tokens, a row a request.
 struct ReplayRing {
   std::int64_t row_bytes = 0;  ///< over all layers
-  bool in_slots = false;       ///< every state slot has a row; else one for each running request and one more
+  bool in_state_slots = false; ///< every state slot has a row; else one for each running request and one more
   bool operator==(const ReplayRing&) const = default;
 };
 
 /// What the memory of one rank is split by.
 struct SplitInputs {
-  double memory_gib = 0;            ///< X, free for caches after weights and the runtime's share, GiB
-  std::int64_t slot_bytes = 0;      ///< M, the states of all layers, >= 1
-  std::int64_t token_bytes = 0;     ///< K and V of all layers, those of drafts among them, >= 1
-  std::int64_t page_tokens = 1;     ///< tokens are taken page by page
-  std::int64_t slots_per_request = 1;  ///< S
+  double memory_gib = 0;             ///< X, free for caches after weights and the runtime's share, GiB
+  std::int64_t state_slot_bytes = 0; ///< M, the states of all layers, >= 1
+  std::int64_t token_bytes = 0;      ///< K and V of all layers, those of drafts among them, >= 1
+  std::int64_t page_tokens = 1;      ///< tokens are taken page by page
+  std::int64_t state_slots_per_request = 1; ///< S
   double full_memory_ratio = 0.9;   ///< R: memory of states over that of tokens
   std::optional<std::int64_t> max_mamba_cache_size;  ///< state slots over all attention ranks, instead of a ratio
   std::optional<std::int64_t> max_running_requests;  ///< over all attention ranks
@@ -68,23 +68,23 @@ struct SplitInputs {
 };
 
 /// Where the number of state slots comes from.
-enum class SlotCount {
+enum class StateSlotCount {
   explicit_size,  ///< max_mamba_cache_size
   requests,       ///< max_running_requests, where nothing is kept for prefixes
   ratio,          ///< a share of the memory
 };
 
-inline constexpr auto slot_count_names = std::to_array<Named<SlotCount>>(
-    {{SlotCount::explicit_size, "size"},
-     {SlotCount::requests, "requests"},
-     {SlotCount::ratio, "ratio"}});
+inline constexpr auto state_slot_count_names = std::to_array<Named<StateSlotCount>>(
+    {{StateSlotCount::explicit_size, "size"},
+     {StateSlotCount::requests, "requests"},
+     {StateSlotCount::ratio, "ratio"}});
 
-constexpr std::string_view to_string(SlotCount value) { return name_in(slot_count_names, value); }
+constexpr std::string_view to_string(StateSlotCount value) { return name_in(state_slot_count_names, value); }
 
 /// The memory of one rank as an engine with two pools splits it.
 struct TokenStateSplit {
-  SlotCount by = SlotCount::ratio;
-  std::int64_t slots_per_request = 1;  ///< S
+  StateSlotCount by = StateSlotCount::ratio;
+  std::int64_t state_slots_per_request = 1;///< S
   std::int64_t state_slots = 0;        ///< K, without the dummy slot
   std::int64_t token_slots = 0;        ///< whole pages, without the dummy page
   std::int64_t max_running = 0;        ///< requests that run at once

@@ -30,7 +30,7 @@ std::int64_t front_of(const Arrangement& arrangement, const GroupPlan& group) {
 }
 
 /// The layers of a group of one allocation in one layout: (layer, block, head, token, channel).
-PlacedTensor slots_of_layers(const Arrangement& arrangement, const GroupPlan& group) {
+PlacedTensor places_of_layers(const Arrangement& arrangement, const GroupPlan& group) {
   const SpecPlan& spec = arrangement.spec_of(group);
   const std::int64_t element = element_bytes(spec.attention->dtype);
   const Layout bytes = layers_in_allocation(arrangement, group, spec.kernel_block_size_tokens);
@@ -53,7 +53,7 @@ Layout with_step(const Layout& bytes, std::int64_t step) {
 
 /// The layers of a full pack in one layout, an axis "layer" outermost.
 PlacedTensor attention_pack(const Arrangement& arrangement, const GroupPlan& group) {
-  if (arrangement.cache_order) return slots_of_layers(arrangement, group);
+  if (arrangement.cache_order) return places_of_layers(arrangement, group);
   const SpecPlan& spec = arrangement.spec_of(group);
   const AttentionGeometry& attention = *spec.attention;
   const Layout elements = kv_pack_layout({.form = attention.form,

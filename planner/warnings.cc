@@ -15,9 +15,9 @@ namespace hybridkv {
 namespace {
 
 /// What no run of the engine confirms.
-void warn_read(std::vector<Warning>& warnings, const CachePlan& plan) {
+void warn_source_only(std::vector<Warning>& warnings, const CachePlan& plan) {
   const EngineRules& rules = *plan.rules;
-  if (!rules.is_read) return;
+  if (!rules.source_only) return;
   warnings.push_back({"rules_read", fmt::format("the rules of {} were read, not run: no number here was compared with "
                                                 "the engine's own", rules.title)});
   for (const std::string_view assumption : rules.assumptions)
@@ -146,7 +146,7 @@ void warn_short_packs(std::vector<Warning>& warnings, const CachePlan& plan) {
 
 std::vector<Warning> plan_warnings(const CachePlan& plan, const LimitsSpec& limits) {
   std::vector<Warning> warnings;
-  warn_read(warnings, plan);
+  warn_source_only(warnings, plan);
   warn_refused_later(warnings, plan);
   if (plan.pool_groups) warn_of_groups(warnings, plan);
   else warn_block_exceeds_prompts(warnings, plan, limits);

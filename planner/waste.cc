@@ -32,7 +32,7 @@ void add_group(LoadWaste& waste, const Arrangement& arrangement, const BlockWast
   waste.state_padding_bytes += ids * per_block.state_padding_bytes;
   waste.attention_padding_bytes += ids * per_block.attention_padding_bytes;
   waste.short_pack_bytes += ids * per_block.short_pack_bytes;
-  waste.empty_slot_bytes += ids * per_block.empty_slot_bytes;
+  waste.empty_position_bytes += ids * per_block.empty_position_bytes;
   if (group.entries_per_id > 1)
     waste.unused_entry_bytes +=
         (Checked(ids_of_entries(group, ids)) * group.entries_per_id - ids) * arrangement.entry_bytes(group);
@@ -57,7 +57,7 @@ std::vector<BlockWaste> waste_per_block(const Arrangement& arrangement) {
     const std::int64_t room = arrangement.entry_page_bytes(group);
     BlockWaste waste;
     waste.group = static_cast<std::int64_t>(index);
-    waste.empty_slot_bytes = Checked(group.padding_slots) * room + group.hole_bytes;
+    waste.empty_position_bytes = Checked(group.padding_positions) * room + group.hole_bytes;
     for (const auto& page : group.pages) {
       const std::int64_t page_padding = room - arrangement.content_bytes(group);
       if (spec.state) {

@@ -45,9 +45,9 @@ class WasteDecisions {
           {{"missing layers", room - static_cast<std::int64_t>(group.layers().size()), ""},
            {"block", spec.block_size_tokens, "tokens"}, {"a1", spec.bytes_per_token, "bytes"}});
     }
-    std::vector<Term> empty{{"empty slots", group.padding_slots, ""}, page};
+    std::vector<Term> empty{{"empty slots", group.padding_positions, ""}, page};
     if (group.hole_bytes > 0) empty.push_back({"hole", group.hole_bytes, "bytes"});
-    add({"empty slots" + of, waste.empty_slot_bytes, "bytes"},
+    add({"empty slots" + of, waste.empty_position_bytes, "bytes"},
         "empty slots * " + p + (group.hole_bytes > 0 ? " + hole" : ""), std::move(empty));
     derive_total(of, waste, plan_.entry_bytes(group));
   }
@@ -60,13 +60,13 @@ class WasteDecisions {
       sum.state_padding_bytes += waste.state_padding_bytes;
       sum.attention_padding_bytes += waste.attention_padding_bytes;
       sum.short_pack_bytes += waste.short_pack_bytes;
-      sum.empty_slot_bytes += waste.empty_slot_bytes;
+      sum.empty_position_bytes += waste.empty_position_bytes;
     }
     const std::string of = " of one block of each group";
     derive_sum("state padding" + of, &BlockWaste::state_padding_bytes, sum.state_padding_bytes);
     derive_sum("attention padding" + of, &BlockWaste::attention_padding_bytes, sum.attention_padding_bytes);
     derive_sum("short last pack" + of, &BlockWaste::short_pack_bytes, sum.short_pack_bytes);
-    derive_sum("empty slots" + of, &BlockWaste::empty_slot_bytes, sum.empty_slot_bytes);
+    derive_sum("empty slots" + of, &BlockWaste::empty_position_bytes, sum.empty_position_bytes);
     derive_total(of, sum, whole);
   }
 
@@ -80,7 +80,7 @@ class WasteDecisions {
                              "as asked for, or the longest length that the usable blocks hold",
                              {},
                              "limits.load_tokens"});
-    SumRule tokens, states, extra_states, state_padding, attention_padding, short_packs, empty_slots, dense, unused;
+    SumRule tokens, states, extra_states, state_padding, attention_padding, short_packs, empty_positions, dense, unused;
     for (const SpecPlan& spec : plan_.specs) {
       const Term ids = ids_of(spec);
       const Term kept{numbered("layers", spec), static_cast<std::int64_t>(spec.layers.size()), ""};
@@ -102,7 +102,7 @@ class WasteDecisions {
       add_lost(state_padding, spec, "state padding", &BlockWaste::state_padding_bytes);
       add_lost(attention_padding, spec, "attention padding", &BlockWaste::attention_padding_bytes);
       add_lost(short_packs, spec, "short packs", &BlockWaste::short_pack_bytes);
-      add_lost(empty_slots, spec, "empty slots", &BlockWaste::empty_slot_bytes);
+      add_lost(empty_positions, spec, "empty slots", &BlockWaste::empty_position_bytes);
       add_unused(unused, spec, ids);
     }
     const std::int64_t extra_ids = plan_.extra_ids_per_request();
@@ -115,7 +115,7 @@ class WasteDecisions {
     item("state padding", load.state_padding_bytes, state_padding);
     item("attention padding", load.attention_padding_bytes, attention_padding);
     item("short last packs", load.short_pack_bytes, short_packs);
-    item("empty slots", load.empty_slot_bytes, empty_slots);
+    item("empty slots", load.empty_position_bytes, empty_positions);
     item("tails of last blocks", load.block_tail_bytes, dense);
     if (plan_.strategy == Strategy::two_level) item("unused small pages", load.unused_entry_bytes, unused);
     SumRule null_block, free, all;
@@ -181,7 +181,7 @@ class WasteDecisions {
         {{"state padding", waste.state_padding_bytes, "bytes"},
          {"attention padding", waste.attention_padding_bytes, "bytes"},
          {"short last pack", waste.short_pack_bytes, "bytes"},
-         {"empty slots", waste.empty_slot_bytes, "bytes"}});
+         {"empty slots", waste.empty_position_bytes, "bytes"}});
     if (whole > 0) share("lost" + of, waste.total(), whole);
   }
 
@@ -253,7 +253,7 @@ class WasteDecisions {
     std::vector<Term> parts{{"state padding", load.state_padding_bytes, "bytes"},
                             {"attention padding", load.attention_padding_bytes, "bytes"},
                             {"short packs", load.short_pack_bytes, "bytes"},
-                            {"empty slots", load.empty_slot_bytes, "bytes"},
+                            {"empty slots", load.empty_position_bytes, "bytes"},
                             {"tails", load.block_tail_bytes, "bytes"}};
     if (plan_.strategy == Strategy::two_level) {
       wasted += " + unused small pages";
@@ -268,13 +268,13 @@ class WasteDecisions {
           {memory,
            {"num_blocks", plan_.num_blocks(), "blocks"},
            {"bytes of a block id", plan_.arenas.front().bytes_per_id, "bytes"}});
-    else if (plan_.radix)
+    else if (plan_.tree_pools)
       add({"unallocated", plan_.waste.unallocated_bytes, "bytes"},
           "unallocated = memory - ids of every arena * bytes of one - states of draft steps and rings + the dummy "
           "page, which is in no budget",
           {memory, {"ids of every arena * bytes of one", allocated, "bytes"},
-           {"states of draft steps and rings", plan_.radix->outside_bytes(), "bytes"},
-           {"the dummy page", plan_.radix->unbudgeted_bytes(), "bytes"}});
+           {"states of draft steps and rings", plan_.tree_pools->outside_bytes(), "bytes"},
+           {"the dummy page", plan_.tree_pools->unbudgeted_bytes(), "bytes"}});
     else if (plan_.pool_groups)
       add({"unallocated", plan_.waste.unallocated_bytes, "bytes"},
           "unallocated = memory + bytes beyond the memory - ids of every arena * bytes of one",

@@ -74,7 +74,7 @@ RecommendQuestion recommend_question_of(const RecommendWishes& wishes, const Sce
   if (!wishes.match_units.empty()) space.match_units = wishes.match_units;
   space.retentions = wishes.retentions;
   for (const std::string& name : wishes.strategies)
-    space.strategies.push_back(named<RadixStrategy>("strategies", name, radix_strategy_names));
+    space.strategies.push_back(named<TreeStrategy>("strategies", name, tree_strategy_names));
   space.ratios = wishes.ratios;
   space.page_sizes = wishes.page_sizes;
   space.track_intervals = wishes.track_intervals;

@@ -25,13 +25,13 @@ namespace nb = nanobind;
 namespace {
 
 /// What became of a request of a radix tree, without the list of its chunks.
-struct RadixRow {
+struct TreeRow {
   std::int64_t index, input_length, hit_tokens, kv_match_tokens, branch_tokens, num_chunks, generated, evicted_tokens,
       evicted_states, states_made;
   RequestStatus status;
 };
 
-RadixRow row_of(const RadixRecord& record) {
+TreeRow row_of(const TreeRecord& record) {
   return {record.index,          record.input_length, record.hit_tokens,     record.kv_match_tokens,
           record.branch_tokens,  std::ssize(record.chunks), record.generated, record.evicted_tokens,
           record.evicted_states, record.states_made,  record.status};
@@ -66,19 +66,19 @@ std::vector<RecordField> fields_of(const std::vector<RequestRecord>&) {
   return fields;
 }
 
-std::vector<RecordField> fields_of(const std::vector<RadixRow>&) {
+std::vector<RecordField> fields_of(const std::vector<TreeRow>&) {
   std::vector<RecordField> fields;
-  HYBRIDKV_FIELD(RadixRow, index, "i8");
-  HYBRIDKV_FIELD(RadixRow, input_length, "i8");
-  HYBRIDKV_FIELD(RadixRow, hit_tokens, "i8");
-  HYBRIDKV_FIELD(RadixRow, kv_match_tokens, "i8");
-  HYBRIDKV_FIELD(RadixRow, branch_tokens, "i8");
-  HYBRIDKV_FIELD(RadixRow, num_chunks, "i8");
-  HYBRIDKV_FIELD(RadixRow, generated, "i8");
-  HYBRIDKV_FIELD(RadixRow, evicted_tokens, "i8");
-  HYBRIDKV_FIELD(RadixRow, evicted_states, "i8");
-  HYBRIDKV_FIELD(RadixRow, states_made, "i8");
-  HYBRIDKV_FIELD(RadixRow, status, "i4");
+  HYBRIDKV_FIELD(TreeRow, index, "i8");
+  HYBRIDKV_FIELD(TreeRow, input_length, "i8");
+  HYBRIDKV_FIELD(TreeRow, hit_tokens, "i8");
+  HYBRIDKV_FIELD(TreeRow, kv_match_tokens, "i8");
+  HYBRIDKV_FIELD(TreeRow, branch_tokens, "i8");
+  HYBRIDKV_FIELD(TreeRow, num_chunks, "i8");
+  HYBRIDKV_FIELD(TreeRow, generated, "i8");
+  HYBRIDKV_FIELD(TreeRow, evicted_tokens, "i8");
+  HYBRIDKV_FIELD(TreeRow, evicted_states, "i8");
+  HYBRIDKV_FIELD(TreeRow, states_made, "i8");
+  HYBRIDKV_FIELD(TreeRow, status, "i4");
   return fields;
 }
 
@@ -117,7 +117,7 @@ std::vector<RecordField> fields_of(const std::vector<SnapshotRecord>&) {
 static_assert(sizeof(RequestStatus) == 4);
 
 /// Records of all requests of the first cache, in the order in which they ended, by its index.
-using AnyRecords = std::variant<std::vector<RequestRecord>, std::vector<RadixRow>, std::vector<SlotRecord>,
+using AnyRecords = std::variant<std::vector<RequestRecord>, std::vector<TreeRow>, std::vector<SlotRecord>,
                                 std::vector<SnapshotRecord>>;
 
 std::size_t item_bytes(const AnyRecords& records) {

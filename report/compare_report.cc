@@ -94,7 +94,7 @@ bool is_nothing(const ComparedRow& row) {
 }
 
 /// What programs get of a row, and people of those that say something.
-Table rows_table(const Comparison& comparison, bool all_rows) {
+Table rows_table(const CompareAnswer& comparison, bool all_rows) {
   using Row = ComparedRow;
   std::vector<Field<Row>> fields{
       {for_programs("name"), &Row::name}, {for_people("what"), &Row::title}, {{"unit", "unit"}, &Row::unit}};
@@ -115,7 +115,7 @@ Table rows_table(const Comparison& comparison, bool all_rows) {
 }
 
 /// What all settings are of: "Qwen3.5-397B-A17B at 32,768 tokens", as far as they agree.
-std::string title_of(const Comparison& comparison) {
+std::string title_of(const CompareAnswer& comparison) {
   std::string title = human_plural(std::ssize(comparison.settings), "setting");
   const auto agreed = [&](const char* name) -> std::string {
     for (const ComparedRow& row : comparison.rows) {
@@ -131,7 +131,7 @@ std::string title_of(const Comparison& comparison) {
   return title;
 }
 
-Listing refusals_of(const Comparison& comparison) {
+Listing refusals_of(const CompareAnswer& comparison) {
   Listing listing{{}, true};
   for (const ComparedSetting& setting : comparison.settings) {
     if (!setting.refused.empty())
@@ -177,7 +177,7 @@ Json json_of(const ComparedSetting& setting) {
   return json;
 }
 
-Json json_of(const Comparison& comparison) {
+Json json_of(const CompareAnswer& comparison) {
   Json settings = Json::array(), rows = Json::array();
   for (const ComparedSetting& setting : comparison.settings) settings.push_back(json_of(setting));
   for (const ComparedRow& row : comparison.rows) {
@@ -194,9 +194,9 @@ Json json_of(const Comparison& comparison) {
 
 }  // namespace
 
-Table compare_table(const Comparison& comparison) { return rows_table(comparison, true); }
+Table compare_table(const CompareAnswer& comparison) { return rows_table(comparison, true); }
 
-Document compare_document(const Comparison& comparison, CompareRules rules) {
+Document compare_document(const CompareAnswer& comparison, CompareRules rules) {
   Document document;
   document.blocks.emplace_back(Heading{title_of(comparison), 1});
   document.blocks.emplace_back(rows_table(comparison, false));
@@ -223,7 +223,7 @@ Document compare_document(const Comparison& comparison, CompareRules rules) {
   return document;
 }
 
-std::string render_compare(const Comparison& comparison, Format format, const Style& style, CompareRules rules) {
+std::string render_compare(const CompareAnswer& comparison, Format format, const Style& style, CompareRules rules) {
   if (format == Format::json) return json_text(json_of(comparison));
   if (format == Format::csv) return render_csv(compare_table(comparison));
   return render_people(compare_document(comparison, rules), format, style);

@@ -10,7 +10,7 @@ namespace hybridkv {
 
 /// All that a report on one question under several engines tells.
 struct EnginesReportInputs {
-  Comparison comparison;              ///< with the rows of a replay
+  CompareAnswer comparison;           ///< with the rows of a replay
   std::vector<Picture> pictures;      ///< of the engines beside each other
   std::vector<std::string> commands;  ///< to repeat everything, ready for a shell
 };

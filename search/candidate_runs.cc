@@ -29,7 +29,7 @@ std::int64_t blocks_of(const AnyCache& cache) {
 
 /// What only its index counts.
 void fill_of_index(Candidate& candidate, const DriverSpec& driver, const IndexStats& stats) {
-  if (const auto* const tree = std::get_if<RadixStats>(&stats)) candidate.evictions = tree->evicted_tokens;
+  if (const auto* const tree = std::get_if<TreeStats>(&stats)) candidate.evictions = tree->evicted_tokens;
   const auto* const blocks = std::get_if<SimulationStats>(&stats);
   if (blocks == nullptr) return;
   candidate.preemptions = blocks->preemptions;

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "simulator/blocks/cache_geometry.h"
-#include "simulator/pool/block_pool.h"
+#include "simulator/pool/block_arena.h"
 #include "simulator/pool/group_keys.h"
 
 namespace hybridkv {
@@ -74,7 +74,7 @@ class ScheduleReplay::Pools {
       const std::int64_t ids = each(layout_.tokens[group]);
       for (std::int64_t i = 0; i < ids; ++i) {
         const BlockId block = unit_block(group, number, i, found, units);
-        BlockPool& of = pool(layout_.tokens[group]);
+        BlockArena& of = pool(layout_.tokens[group]);
         if (number < found && !findable) of.forget(block);
         if (number >= found && findable) of.publish(block, unit_key(key, group, i), 0, false);
       }
@@ -103,7 +103,7 @@ class ScheduleReplay::Pools {
   using Place = std::pair<std::size_t, BlockId>;  // arena and block
 
   static std::size_t index(const ScheduledPools::Group& group) { return static_cast<std::size_t>(group.arena); }
-  BlockPool& pool(const ScheduledPools::Group& group) { return pools_[index(group)]; }
+  BlockArena& pool(const ScheduledPools::Group& group) { return pools_[index(group)]; }
   /// Blocks of the pool that the group takes at a time.
   std::int64_t each(const ScheduledPools::Group& group) const { return group.ids / common_[index(group)]; }
   std::int64_t ids_of_unit() const {
@@ -156,7 +156,7 @@ class ScheduleReplay::Pools {
   const ScheduledPools& layout_;
   GroupKeys token_keys_, state_keys_;
   std::vector<std::int64_t> common_;  // (arena) ids of a block of the pool
-  std::vector<BlockPool> pools_;      // (arena)
+  std::vector<BlockArena> pools_;     // (arena)
   std::vector<Place> held_, held_state_;
 };
 

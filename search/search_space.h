@@ -23,7 +23,7 @@ struct SearchSpace {
                                                            ///< are left out there; unset: every multiple of the
                                                            ///< smallest kernel block that divides the block
   // Of engines with a radix tree.
-  std::vector<RadixStrategy> strategies;                   ///< none automatic
+  std::vector<TreeStrategy> strategies;                    ///< none automatic
   std::vector<double> ratios;                              ///< R, memory of states over that of tokens, each > 0; empty
                                                            ///< where they differ from strategy to strategy
   std::vector<std::int64_t> page_sizes;                    ///< tokens

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "planner/capacity.h"
 #include "planner/plan.h"
-#include "planner/read_engine.h"
-#include "planner/read_settings.h"
+#include "planner/tensor_pool_rules.h"
+#include "planner/tensor_pool_settings.h"
 #include "search/tried_values.h"
 
 namespace hybridkv {

@@ -9,8 +9,8 @@
 #include "base/bytes_text.h"
 #include "base/error.h"
 #include "planner/plan.h"
-#include "planner/radix_settings.h"
-#include "planner/radix_split.h"
+#include "planner/tree_settings.h"
+#include "planner/tree_split.h"
 #include "search/candidate_choice.h"
 #include "search/tried_values.h"
 
@@ -20,13 +20,13 @@ namespace {
 
 bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != CacheMode::none; }
 bool tracks(const EngineSpec& engine) {
-  return keeps_prefixes(engine) && radix_strategy(engine) != RadixStrategy::no_buffer;
+  return keeps_prefixes(engine) && tree_strategy(engine) != TreeStrategy::no_buffer;
 }
-std::int64_t page_of(const EngineSpec& engine) { return engine.own[radix_key::page_size]; }
+std::int64_t page_of(const EngineSpec& engine) { return engine.own[tree_key::page_size]; }
 
 /// What two engines may differ in, a value of theirs each.
 auto choices_of(const EngineSpec& engine) {
-  return std::tuple(engine.cache_mode, radix_strategy(engine), memory_ratio(engine), page_of(engine),
+  return std::tuple(engine.cache_mode, tree_strategy(engine), memory_ratio(engine), page_of(engine),
                     track_interval(engine));
 }
 
@@ -42,7 +42,7 @@ SearchSpace filled_space(SearchSpace space, const EngineSpec& engine, bool decod
   };
   if (!decodes && space.track_intervals.empty()) space.track_intervals = {track_interval(engine)};
   fill(space.modes, engine.cache_mode, search_axis::modes);
-  fill(space.strategies, radix_strategy(engine), search_axis::strategies);
+  fill(space.strategies, tree_strategy(engine), search_axis::strategies);
   fill(space.page_sizes, page_of(engine), search_axis::page_sizes);
   fill(space.track_intervals, track_interval(engine), search_axis::track_intervals);
   return space;
@@ -82,8 +82,8 @@ PlannedLayout TreeSpace::planned(const EngineSpec& engine) const {
 }
 
 IndexSpace::Key TreeSpace::key(const PlannedLayout& layout) const {
-  const RadixPools& pools = *layout.plan.radix;
-  return {static_cast<std::int64_t>(layout.mode()), static_cast<std::int64_t>(radix_strategy(layout.engine)),
+  const TreePools& pools = *layout.plan.tree_pools;
+  return {static_cast<std::int64_t>(layout.mode()), static_cast<std::int64_t>(tree_strategy(layout.engine)),
           pools.page_tokens, decodes_ ? pools.decode_tokens : 0, pools.split.state_slots, pools.split.token_slots};
 }
 
@@ -95,7 +95,7 @@ std::int64_t TreeSpace::changes(const EngineSpec& engine) const {
   const EngineSpec& other = spec_.engine;
   return (engine.cache_mode != other.cache_mode) + (memory_ratio(engine) != memory_ratio(other)) +
          (page_of(engine) != page_of(other)) +
-         (keeps_prefixes(engine) && radix_strategy(engine) != radix_strategy(other)) +
+         (keeps_prefixes(engine) && tree_strategy(engine) != tree_strategy(other)) +
          (tracks(engine) && track_interval(engine) != track_interval(other));
 }
 
@@ -108,8 +108,8 @@ std::vector<EngineSpec> TreeSpace::engines() const {
       add_ratios(engine, engines);
       continue;
     }
-    for (const RadixStrategy strategy : space_.strategies) {
-      engine.own.set(radix_key::mamba_radix_cache_strategy, strategy);
+    for (const TreeStrategy strategy : space_.strategies) {
+      engine.own.set(tree_key::mamba_radix_cache_strategy, strategy);
       add_pages(engine, engines);
     }
   }
@@ -118,11 +118,11 @@ std::vector<EngineSpec> TreeSpace::engines() const {
 
 void TreeSpace::add_pages(EngineSpec engine, std::vector<EngineSpec>& engines) const {
   for (const std::int64_t page : space_.page_sizes) {
-    engine.own.set(radix_key::page_size, page);
+    engine.own.set(tree_key::page_size, page);
     // Of the pages and intervals that nobody asked for only those that the engine takes.
     if (spec_.space.page_sizes.empty() && !tracks(engine) && page != 1) continue;
     for (const std::int64_t interval : space_.track_intervals) {
-      engine.own.set(radix_key::mamba_track_interval, interval);
+      engine.own.set(tree_key::mamba_track_interval, interval);
       if (spec_.space.track_intervals.empty() && interval % page != 0) continue;
       add_ratios(engine, engines);
       if (!tracks(engine)) break;
@@ -145,7 +145,7 @@ std::vector<double> TreeSpace::ratios_of(const EngineSpec& engine) const {
   std::optional<double> best;
   try {
     const CachePlan plan = plan_of(engine);
-    for (const LengthAdvice& advice : plan.radix->advice)
+    for (const LengthAdvice& advice : plan.tree_pools->advice)
       if (advice.tokens == spec_.at_length) best = advice.best_ratio;
   } catch (const SpecError&) {
     // As it is split nothing runs; another split may.
@@ -180,13 +180,13 @@ std::optional<double> TreeSpace::largest_running(const EngineSpec& engine, doubl
 }
 
 double TreeSpace::running(const CachePlan& plan, std::int64_t tokens) const {
-  const RadixPools& pools = *plan.radix;
+  const TreePools& pools = *plan.tree_pools;
   return static_cast<double>(std::min(pools.split.requests_at(tokens, pools.page_tokens), pools.split.max_running));
 }
 
 /// Without a tree nothing is replayed, which is where prompts longer than the pool are refused.
 bool TreeSpace::allows(const PlannedLayout& layout) const {
-  return layout.cache || layout.plan.radix->split.token_slots > workload_.longest_prompt_tokens;
+  return layout.cache || layout.plan.tree_pools->split.token_slots > workload_.longest_prompt_tokens;
 }
 
 void TreeSpace::refuse(const std::vector<const PlannedLayout*>& layouts) const {
@@ -198,7 +198,7 @@ void TreeSpace::refuse(const std::vector<const PlannedLayout*>& layouts) const {
       "no setting runs {} requests of {} tokens at once in {}; the most is {} (mode {}, strategy {}, ratio {}); take "
       "more memory, shorter requests (--at-length), or fp8 for K and V (--kv-dtype fp8)",
       spec_.min_concurrency.value_or(1), spec_.at_length, bytes_text(spec_.engine.memory_bytes),
-      running(most.plan, spec_.at_length), to_string(most.mode()), to_string(radix_strategy(most.engine)),
+      running(most.plan, spec_.at_length), to_string(most.mode()), to_string(tree_strategy(most.engine)),
       memory_ratio(most.engine)));
 }
 

@@ -4,17 +4,17 @@
 
 #include "base/error.h"
 #include "simulator/losses/loss_ledger.h"
-#include "simulator/losses/radix_ledger.h"
 #include "simulator/losses/slot_ledger.h"
 #include "simulator/losses/snapshot_ledger.h"
+#include "simulator/losses/tree_ledger.h"
 
 namespace hybridkv {
 
 namespace {
 
-class BlockReplay final : public CacheReplay {
+class BlockCacheReplay final : public CacheReplay {
  public:
-  BlockReplay(const CacheGeometry& geometry, const SimulationSpec& spec)
+  BlockCacheReplay(const CacheGeometry& geometry, const SimulationSpec& spec)
       : ledger_(spec.losses ? std::make_unique<LossLedger>(geometry, on_loss_of(spec)) : nullptr),
         simulation_(geometry, spec.driver, on_record_of(spec)) {
     if (ledger_) ledger_->watch(simulation_);
@@ -48,23 +48,23 @@ void check_driver_of_slots(const DriverSpec& driver) {
     throw SpecError("simulate.driver", "slots are replayed one prompt at a time; take one_at_a_time");
 }
 
-RadixSettings driven(RadixSettings settings, const DriverSpec& driver) {
+TreeSettings driven(TreeSettings settings, const DriverSpec& driver) {
   settings.decodes = tree_decodes(driver);
   return settings;
 }
 
-class TreeReplay final : public CacheReplay {
+class TreeCacheReplay final : public CacheReplay {
  public:
-  TreeReplay(const TreeCache& cache, const SimulationSpec& spec)
+  TreeCacheReplay(const TreeCache& cache, const SimulationSpec& spec)
       : replay_(driven(cache.settings, spec.driver)),
-        ledger_(spec.losses ? std::make_unique<RadixLedger>(replay_) : nullptr),
+        ledger_(spec.losses ? std::make_unique<TreeLedger>(replay_) : nullptr),
         max_model_len_(cache.max_model_len),
         on_record_(spec.on_record) {
     stats_.settings = replay_.settings();
   }
   void consume(const TraceBatch& batch) override {
     for (const TraceRequest& one : batch.requests) {
-      const RadixRecord record =
+      const TreeRecord record =
           refused_for_length(one.input_length, max_model_len_) ? turned_away(one) : run(one, batch.prompt(one));
       const ReuseLoss loss = ledger_ ? ledger_->end(record) : ReuseLoss{};
       stats_.add(record);
@@ -74,9 +74,9 @@ class TreeReplay final : public CacheReplay {
   ReplayResult result() override { return {stats_, ledger_ ? std::optional(ledger_->stats()) : std::nullopt}; }
 
  private:
-  RadixRecord turned_away(const TraceRequest& request) const {
+  TreeRecord turned_away(const TraceRequest& request) const {
     const RadixTree& tree = replay_.tree();
-    RadixRecord record{.index = request.index, .input_length = request.input_length};
+    TreeRecord record{.index = request.index, .input_length = request.input_length};
     record.free_tokens = tree.token_pool().free_tokens();
     record.free_states = tree.free_states().size();
     record.tree_tokens = tree.num_tokens();
@@ -84,21 +84,21 @@ class TreeReplay final : public CacheReplay {
     record.status = RequestStatus::too_long;
     return record;
   }
-  RadixRecord run(const TraceRequest& request, std::span<const TokenRun> prompt) {
+  TreeRecord run(const TraceRequest& request, std::span<const TokenRun> prompt) {
     if (ledger_) ledger_->expect(request, prompt);
     return replay_.run(request, prompt);
   }
 
-  RadixReplay replay_;
-  std::unique_ptr<RadixLedger> ledger_;
+  TreeReplay replay_;
+  std::unique_ptr<TreeLedger> ledger_;
   std::optional<std::int64_t> max_model_len_;
   std::function<void(const RecordView&, const ReuseLoss*)> on_record_;
-  RadixStats stats_;
+  TreeStats stats_;
 };
 
-class SlotsReplay final : public CacheReplay {
+class SlotCacheReplay final : public CacheReplay {
  public:
-  SlotsReplay(const SlotCache& cache, const SimulationSpec& spec)
+  SlotCacheReplay(const SlotCache& cache, const SimulationSpec& spec)
       : replay_(cache.settings),
         ledger_(spec.losses ? std::make_unique<SlotLedger>(replay_) : nullptr),
         max_model_len_(cache.max_model_len),
@@ -219,9 +219,9 @@ void check_replay(const SimulationSpec& spec) {
 }
 
 std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec) {
-  if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache)) return std::make_unique<BlockReplay>(*blocks, spec);
-  if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) return std::make_unique<TreeReplay>(*tree, spec);
-  if (const auto* slots = std::get_if<SlotCache>(&spec.cache)) return std::make_unique<SlotsReplay>(*slots, spec);
+  if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache)) return std::make_unique<BlockCacheReplay>(*blocks, spec);
+  if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) return std::make_unique<TreeCacheReplay>(*tree, spec);
+  if (const auto* slots = std::get_if<SlotCache>(&spec.cache)) return std::make_unique<SlotCacheReplay>(*slots, spec);
   return std::make_unique<SnapshotsReplay>(std::get<SnapshotCache>(spec.cache), spec);
 }
 

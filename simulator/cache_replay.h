@@ -14,7 +14,7 @@
 #include "simulator/slots/slot_replay.h"
 #include "simulator/snapshots/snapshot_replay.h"
 #include "simulator/snapshots/snapshot_stats.h"
-#include "simulator/tree/radix_stats.h"
+#include "simulator/tree/tree_stats.h"
 
 namespace hybridkv {
 
@@ -28,7 +28,7 @@ namespace hybridkv {
 struct TreeCache {
   const EngineRules* rules = nullptr;  ///< the engine that the cache belongs to
   std::string name;
-  RadixSettings settings;
+  TreeSettings settings;
   std::optional<std::int64_t> max_model_len;  ///< longer prompts are refused; unset: no limit
   bool operator==(const TreeCache&) const = default;
 };
@@ -59,10 +59,10 @@ struct SnapshotCache {
 /// tree with snapshots.
 using AnyCache = std::variant<CacheGeometry, TreeCache, SlotCache, SnapshotCache>;
 /// Findings of a replay, and records of a request, that only one kind of cache has; in the order of AnyCache.
-using IndexStats = std::variant<SimulationStats, RadixStats, SlotStats, SnapshotStats>;
-using AnyRecord = std::variant<RequestRecord, RadixRecord, SlotRecord, SnapshotRecord>;
+using IndexStats = std::variant<SimulationStats, TreeStats, SlotStats, SnapshotStats>;
+using AnyRecord = std::variant<RequestRecord, TreeRecord, SlotRecord, SnapshotRecord>;
 using RecordView =
-    std::variant<const RequestRecord*, const RadixRecord*, const SlotRecord*, const SnapshotRecord*>;
+    std::variant<const RequestRecord*, const TreeRecord*, const SlotRecord*, const SnapshotRecord*>;
 
 const EngineRules& rules_of(const AnyCache& cache);
 const std::string& name_of(const AnyCache& cache);

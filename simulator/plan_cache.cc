@@ -4,7 +4,7 @@
 
 #include "simulator/blocks/plan_geometry.h"
 #include "simulator/snapshots/plan_snapshots.h"
-#include "simulator/tree/plan_radix.h"
+#include "simulator/tree/plan_tree.h"
 
 namespace hybridkv {
 
@@ -15,7 +15,7 @@ AnyCache block_cache_of(const CachePlan& plan, const ModelSpec&, const EngineSpe
 }
 
 AnyCache tree_cache_of(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine) {
-  return TreeCache{plan.rules, std::string(plan.rules->title), radix_settings_of(plan, model, engine), {}};
+  return TreeCache{plan.rules, std::string(plan.rules->title), tree_settings_of(plan, model, engine), {}};
 }
 
 AnyCache snapshot_cache_of(const CachePlan& plan, const ModelSpec&, const EngineSpec&) {

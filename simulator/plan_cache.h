@@ -11,7 +11,7 @@ namespace hybridkv {
 
 /// Pools of blocks, under the rules that its engine has for them. Its name says the pack.
 AnyCache block_cache_of(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine);
-/// A dual pool with a radix tree; its name is that of the engine. Pre: the plan has radix pools.
+/// A dual pool with a radix tree; its name is that of the engine. Pre: the plan has tree pools.
 AnyCache tree_cache_of(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine);
 /// Two pools under a tree with snapshots; its name is that of the engine. Pre: the plan has pool groups.
 AnyCache snapshot_cache_of(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine);

@@ -130,7 +130,7 @@ class QuestionMaker {
       if (is(&rules_of_vllm_2026_06) && one_in(4)) strategy_ = Strategy::two_level;
       add("engine.strategy", std::string(to_string(strategy_)));
     }
-    const bool has_all = rules_->has_mode_all && !rules_->radix_pools && !is(&rules_of_llama_cpp);
+    const bool has_all = rules_->has_mode_all && !rules_->tree_pools && !is(&rules_of_llama_cpp);
     mode_ = one_in(5) ? CacheMode::none : has_all && one_in(4) ? CacheMode::all : CacheMode::align;
     if (!one_in(8)) add("engine.cache_mode", std::string(to_string(mode_)));
     if (has_common_pages() && one_in(3)) {
@@ -177,7 +177,7 @@ class QuestionMaker {
     if (is(&rules_of_tensorrt_llm) && one_in(3)) add("engine.avg_seq_len", pick_number({500, 20000}));
     if (is(&rules_of_llama_cpp) && one_in(3))
       add("engine.max_running_requests", pick_number({1, 4, 30}));
-    if (is(&rules_of_sglang_0_5_23)) choose_radix();
+    if (is(&rules_of_sglang_0_5_23)) choose_tree();
     if (is(&rules_of_llama_cpp) && one_in(3)) add("engine.ctx_checkpoints", pick_number({0, 1, 8}));
     if (is(&rules_of_vllm_0_33) && mode_ != CacheMode::none && one_in(4))
       add("engine.prefix_match_unit_tokens", pick_number({16, 32, 64, 128}));
@@ -197,7 +197,7 @@ class QuestionMaker {
     if (one_in(5)) add("engine.pool_ratio", "[0.3, 0.7]");
   }
 
-  void choose_radix() {
+  void choose_tree() {
     if (one_in(3))
       add("engine.mamba_radix_cache_strategy", pick<const char*>({"no_buffer", "extra_buffer", "extra_buffer_lazy"}));
     if (one_in(4)) add("engine.page_size", pick_number({1, 16, 64}));

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "planner/plan.h"
-#include "planner/radix_settings.h"
+#include "planner/tree_settings.h"
 
 namespace hybridkv {
 
@@ -13,7 +13,7 @@ TransferSide make_side(const ModelSpec& model, const EngineSpec& engine, const L
                     fmt::format("{} ranks share the tokens of a block, in an order that no rule here describes; "
                                 "transfers are listed for 1",
                                 engine.decode_context_parallel));
-  if (const std::int64_t ranks = engine.own[radix_key::attention_data_parallel]; ranks > 1)
+  if (const std::int64_t ranks = engine.own[tree_key::attention_data_parallel]; ranks > 1)
     throw SpecError("engine.attention_data_parallel",
                     fmt::format("a request lives on some of the ranks where {} share requests; give the ranks of one "
                                 "share as engine.tensor_parallel and leave this out",

@@ -29,7 +29,7 @@ using Json = nlohmann::ordered_json;
 std::string plan_answer(const Json& json) {
   const Scenario scenario = read_scenario(PageQuestion(json).file());
   const PlanSet set = plan_scenario(scenario, scenario.pack_sizes);
-  return render_plan(set, findings_of(set, scenario), Format::json);
+  return render_plan(set, plan_answer(set, scenario), Format::json);
 }
 
 std::string explain_answer(const Json& json) {

@@ -11,7 +11,7 @@ using Json = nlohmann::ordered_json;
 
 std::string compare_answer(const Json& question) {
   const auto replay = question.find("replay");
-  const Comparison comparison =
+  const CompareAnswer comparison =
       compare(PageQuestion(question).settings(),
               {.wanted = replay != question.end() && *replay == true, .on_progress = {}});
   Json answer = Json::parse(render_compare(comparison, Format::json));

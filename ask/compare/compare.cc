@@ -31,7 +31,7 @@ struct Planned {
   }
 };
 
-Planned plan_all(const std::vector<CompareSetting>& settings, Comparison& comparison) {
+Planned plan_all(const std::vector<CompareSetting>& settings, CompareAnswer& comparison) {
   Planned planned;
   for (const CompareSetting& setting : settings) {
     ComparedSetting& answer = comparison.settings.emplace_back();
@@ -53,7 +53,7 @@ Planned plan_all(const std::vector<CompareSetting>& settings, Comparison& compar
   return planned;
 }
 
-[[noreturn]] void refuse_all(const Comparison& comparison, const std::vector<InputError>& refusals) {
+[[noreturn]] void refuse_all(const CompareAnswer& comparison, const std::vector<InputError>& refusals) {
   const auto& settings = comparison.settings;
   const bool alike = std::all_of(settings.begin(), settings.end(), [&](const ComparedSetting& setting) {
     return setting.refused == settings.front().refused;
@@ -64,7 +64,7 @@ Planned plan_all(const std::vector<CompareSetting>& settings, Comparison& compar
   throw InputError(text);
 }
 
-const ComparedRow& row_called(const Comparison& comparison, const std::string& name) {
+const ComparedRow& row_called(const CompareAnswer& comparison, const std::string& name) {
   const auto found = std::find_if(comparison.rows.begin(), comparison.rows.end(),
                                   [&](const ComparedRow& row) { return row.name == name; });
   expects(found != comparison.rows.end(), "a row is computed with others that there are");
@@ -72,7 +72,7 @@ const ComparedRow& row_called(const Comparison& comparison, const std::string& n
 }
 
 /// How a number that no decision gives follows from others. `row`: the row of the number, with the rules behind it.
-ComparedRule own_rule(const CompareRow& asked, const ComparedRow& row, const Comparison& comparison) {
+ComparedRule own_rule(const CompareRow& asked, const ComparedRow& row, const CompareAnswer& comparison) {
   constexpr const char* source = "arithmetic of these plans";
   ComparedRule rule{row.title.starts_with("- ") ? row.title.substr(2) : row.title, row.unit, row.values, {}, {}, {}};
   std::vector<bool> absent;
@@ -103,7 +103,7 @@ ComparedRule rule_of_key(const CompareRow& row, const std::vector<ComparedValue>
 }
 
 /// What a trace finds in the caches of the settings.
-void add_replay(Comparison& comparison, const std::vector<CompareSetting>& settings, const std::vector<bool>& refused,
+void add_replay(CompareAnswer& comparison, const std::vector<CompareSetting>& settings, const std::vector<bool>& refused,
                 const CompareReplay& replay) {
   std::vector<bool> planned = refused;
   planned.flip();
@@ -156,14 +156,14 @@ void add_replay(Comparison& comparison, const std::vector<CompareSetting>& setti
 
 }  // namespace
 
-std::size_t Comparison::num_refused() const {
+std::size_t CompareAnswer::num_refused() const {
   return static_cast<std::size_t>(std::count_if(
       settings.begin(), settings.end(), [](const ComparedSetting& setting) { return !setting.refused.empty(); }));
 }
 
-Comparison compare(const std::vector<CompareSetting>& settings, const CompareReplay& replay) {
+CompareAnswer compare(const std::vector<CompareSetting>& settings, const CompareReplay& replay) {
   expects(!settings.empty(), "there are settings to compare");
-  Comparison comparison;
+  CompareAnswer comparison;
   const Planned planned = plan_all(settings, comparison);
   if (comparison.num_refused() == settings.size()) refuse_all(comparison, planned.refusals);
 

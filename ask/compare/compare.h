@@ -32,7 +32,7 @@ struct ComparedRow {
 };
 
 /// Settings side by side at the longest length of each.
-struct Comparison {
+struct CompareAnswer {
   std::vector<ComparedSetting> settings;
   std::vector<ComparedRow> rows;  ///< of compare_rows, in their order; of a replay, where there was one
 
@@ -47,6 +47,6 @@ struct CompareReplay {
 
 /// Plans every setting and says where they differ, and by which rule; rows of replays follow without rules.
 /// Throws InputError where all are refused: the refusal where it is one and the same, else all of them.
-Comparison compare(const std::vector<CompareSetting>& settings, const CompareReplay& replay = {});
+CompareAnswer compare(const std::vector<CompareSetting>& settings, const CompareReplay& replay = {});
 
 }  // namespace hybridkv

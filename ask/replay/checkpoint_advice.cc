@@ -21,7 +21,7 @@ constexpr std::int64_t most_places[] = {1, 2, 3, 4, 6, 8};
 constexpr std::int64_t most_back = 4;        // found of each is said
 constexpr std::int64_t most_back_tried = 2;  // and of each of these replayed
 
-using CheckpointSetting = CheckpointAdvice::Setting;
+using CheckpointSetting = CheckpointAnswer::Setting;
 
 /// A cache as it would be with a setting.
 CacheGeometry with_setting(CacheGeometry geometry, const CheckpointSetting& setting) {
@@ -30,7 +30,7 @@ CacheGeometry with_setting(CacheGeometry geometry, const CheckpointSetting& sett
   return geometry;
 }
 
-void replay(CheckpointAdvice& advice, const CacheGeometry& cache, const SimulateRequest& request) {
+void replay(CheckpointAnswer& advice, const CacheGeometry& cache, const SimulateRequest& request) {
   SweepSpec sweep;
   std::vector<CheckpointSetting*> replayed;
   for (CheckpointSetting& setting : advice.settings) {
@@ -53,7 +53,7 @@ void replay(CheckpointAdvice& advice, const CacheGeometry& cache, const Simulate
 
 }  // namespace
 
-CheckpointAdvice advise_checkpoints(const Scenario& scenario,
+CheckpointAnswer advise_checkpoints(const Scenario& scenario,
                                     const std::vector<std::optional<std::int64_t>>& retentions) {
   if (!engine_of(*scenario.engine.rules).abilities->chosen_places)
     throw located(SpecError("engine.release",
@@ -71,7 +71,7 @@ CheckpointAdvice advise_checkpoints(const Scenario& scenario,
     throw located(SpecError("engine.cache_mode", "checkpoints are kept at chosen places in mode align alone; take "
                                                  "align"),
                   scenario);
-  CheckpointAdvice advice{.name = cache.name, .trace = describe(scenario.simulate.trace),
+  CheckpointAnswer advice{.name = cache.name, .trace = describe(scenario.simulate.trace),
                           .unit_tokens = cache.checkpoint_step()};
   ReusePaths paths(advice.unit_tokens, cache.scheduler.max_model_len);
   const std::unique_ptr<TraceSource> trace = open_trace(scenario.simulate.trace);
@@ -84,7 +84,7 @@ CheckpointAdvice advise_checkpoints(const Scenario& scenario,
   for (const std::int64_t units : shared.found_back) advice.found_back.push_back(units * advice.unit_tokens);
   for (const std::int64_t states : most_places) {
     const CheckpointPositions best = best_positions(shared.depths, states);
-    CheckpointAdvice::Places places{.states = states,
+    CheckpointAnswer::Places places{.states = states,
                                     .recomputed_tokens = best.recomputed * static_cast<double>(advice.unit_tokens)};
     for (const std::int64_t units : best.positions) places.tokens.push_back(units * advice.unit_tokens);
     advice.places.push_back(std::move(places));

@@ -10,7 +10,7 @@
 namespace hybridkv {
 
 /// Where a workload's states are best kept, and what the settings that an engine takes today find of it.
-struct CheckpointAdvice {
+struct CheckpointAnswer {
   /// The best places for so many states of every prompt, as tokens from its start.
   struct Places {
     std::int64_t states = 0;
@@ -48,7 +48,7 @@ struct CheckpointAdvice {
 /// wanted; empty: every state, the last, and every 4 and 16 units.
 /// Throws InputError where no state is found again, for engines whose states are not in blocks, for several packs or
 /// lengths that were typed, and as the trace does.
-CheckpointAdvice advise_checkpoints(const Scenario& scenario,
+CheckpointAnswer advise_checkpoints(const Scenario& scenario,
                                     const std::vector<std::optional<std::int64_t>>& retentions);
 
 }  // namespace hybridkv

@@ -18,7 +18,7 @@
 #include "search/schedule_replay.h"
 #include "simulator/blocks/plan_geometry.h"
 #include "simulator/trace/trace_spec.h"
-#include "simulator/tree/plan_radix.h"
+#include "simulator/tree/plan_tree.h"
 
 namespace hybridkv {
 
@@ -112,7 +112,7 @@ std::int64_t replayed_tokens(const ReusePaths& paths, const OfflineSchedule& sch
 /// Tokens of which every hit of the replay is a multiple. The plan's match unit is what the engine says of its blocks;
 /// how the replay is set, and what its rules leave out of the index, may make hits end elsewhere.
 std::int64_t hit_step_of(const CachePlan& plan, const Scenario& scenario) {
-  if (plan.radix) return radix_settings_of(plan, scenario.model, scenario.engine).hit_step();
+  if (plan.tree_pools) return tree_settings_of(plan, scenario.model, scenario.engine).hit_step();
   if (plan.pool_groups) return plan.prefix.match_unit_tokens;
   const CacheGeometry geometry = with_settings(geometry_of(plan, scenario.engine), scenario.simulate);
   validate(geometry);

@@ -12,7 +12,7 @@ inline constexpr EngineAxis axes_of_compact_slots[] = {{&search_axis::packs, tri
 inline constexpr Engine compact_slots{.rules = &rules_of_compact_slots,
                                       .blocks = &plain_block_rules,
                                       .replay = block_cache_of,
-                                      .replayed = Evidence::read,
+                                      .replayed = Evidence::source_only,
                                       .axes = axes_of_compact_slots};
 
 }  // namespace hybridkv

@@ -21,7 +21,7 @@ constexpr std::string_view slot_assumptions[] = {
 const EngineRules rules_of_compact_slots = {.name = "compact-slots",
                                             .title = "compact slots beside attention pages",
                                             .strategy = Strategy::compact_slots,
-                                            .is_read = true,
+                                            .source_only = true,
                                             .assumptions = slot_assumptions,
                                             .source = source_of_blocks,
                                             .caches_by_default = true,

@@ -9,7 +9,7 @@ namespace hybridkv {
 inline constexpr Engine jenga{.rules = &rules_of_jenga,
                               .blocks = &plain_block_rules,
                               .replay = block_cache_of,
-                              .replayed = Evidence::read,
+                              .replayed = Evidence::source_only,
                               .axes = axes_of_read_blocks};
 
 }  // namespace hybridkv

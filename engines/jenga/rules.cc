@@ -22,7 +22,7 @@ constexpr std::string_view jenga_assumptions[] = {
 const EngineRules rules_of_jenga = {.name = "jenga",
                                     .title = "Jenga (two-level pages)",
                                     .strategy = Strategy::two_level,
-                                    .is_read = true,
+                                    .source_only = true,
                                     .assumptions = jenga_assumptions,
                                     .source = source_of_blocks,
                                     .caches_by_default = true,

@@ -13,7 +13,7 @@ inline constexpr EngineAxis axes_of_llama_cpp[] = {{&search_axis::slots, tried<1
 /// llama.cpp and its server, from their source.
 inline constexpr Engine llama_cpp{.rules = &rules_of_llama_cpp,
                                   .replay = slot_cache_of,
-                                  .replayed = Evidence::read,
+                                  .replayed = Evidence::source_only,
                                   .abilities = &abilities_of_slots,
                                   .axes = axes_of_llama_cpp,
                                   .serve = serve_llama_cpp,

@@ -1,8 +1,8 @@
 #include "engines/llama_cpp/rules.h"
 
 #include "engines/shared_sources.h"
-#include "planner/read_engine.h"
-#include "planner/read_settings.h"
+#include "planner/tensor_pool_rules.h"
+#include "planner/tensor_pool_settings.h"
 
 namespace hybridkv {
 
@@ -49,7 +49,7 @@ std::string_view source_of_llama_cpp(RuleOf rule) {
 const EngineRules rules_of_llama_cpp = {.name = "llama.cpp",
                                         .title = "llama.cpp",
                                         .strategy = Strategy::sequence_rows,
-                                        .is_read = true,
+                                        .source_only = true,
                                         .assumptions = of_llama_cpp,
                                         .own_keys = keys_of_llama_cpp,
                                         .source = source_of_llama_cpp,

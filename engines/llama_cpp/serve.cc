@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "planner/read_engine.h"
-#include "planner/read_settings.h"
+#include "planner/tensor_pool_rules.h"
+#include "planner/tensor_pool_settings.h"
 
 namespace hybridkv {
 

@@ -10,7 +10,7 @@ namespace hybridkv {
 inline constexpr EngineAxis axes_of_sglang[] = {
     modes_without_all,
     {&search_axis::strategies,
-     tried<RadixStrategy::no_buffer, RadixStrategy::extra_buffer, RadixStrategy::extra_buffer_lazy>},
+     tried<TreeStrategy::no_buffer, TreeStrategy::extra_buffer, TreeStrategy::extra_buffer_lazy>},
     {&search_axis::ratios},
     {&search_axis::page_sizes, tried<1, 64>},
     {&search_axis::track_intervals, tried<64, 128, 256, 512, 1024>}};

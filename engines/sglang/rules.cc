@@ -1,8 +1,8 @@
 #include "engines/sglang/rules.h"
 
 #include "engines/shared_sources.h"
-#include "planner/radix_settings.h"
-#include "planner/radix_split.h"
+#include "planner/tree_settings.h"
+#include "planner/tree_split.h"
 
 namespace hybridkv {
 
@@ -15,21 +15,21 @@ constexpr UnservedModels unserved_by_sglang[] = {{"MiniMax-Text", "MiniMaxText01
                                                  {"Zamba2", "Zamba2ForCausalLM"}};
 
 constexpr OwnKey keys_of_sglang[] = {
-    {&radix_key::mamba_radix_cache_strategy,
+    {&tree_key::mamba_radix_cache_strategy,
      "which states are kept beside the running one; auto is extra_buffer where the engine can have it"},
-    {&radix_key::overlap_schedule, "the next step is prepared while one runs"},
-    {&radix_key::skip_decode_lock, "the tree's state is not locked while its request decodes "
-                                   "(SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK)"},
-    {&radix_key::unified_memory, "one elastic buffer for tokens and states; its rules are read"},
-    {&radix_key::linear_replayssm_spec,
+    {&tree_key::overlap_schedule, "the next step is prepared while one runs"},
+    {&tree_key::skip_decode_lock, "the tree's state is not locked while its request decodes "
+                                  "(SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK)"},
+    {&tree_key::unified_memory, "one elastic buffer for tokens and states; its rules are read"},
+    {&tree_key::linear_replayssm_spec,
      "with draft tokens the inputs of gdn and kda layers are kept instead of a state for each"},
-    {&radix_key::page_size, "tokens of a page"},
-    {&radix_key::mamba_track_interval, "tokens between states that are kept while decoding"},
-    {&radix_key::max_mamba_cache_size,
+    {&tree_key::page_size, "tokens of a page"},
+    {&tree_key::mamba_track_interval, "tokens between states that are kept while decoding"},
+    {&tree_key::max_mamba_cache_size,
      "state slots over all attention ranks; default: by state_memory_ratio"},
-    {&radix_key::max_total_tokens, "at most so many token slots; default: what the memory holds"},
-    {&radix_key::attention_data_parallel, "attention ranks that share requests, each with pools of its own; "
-                                          "tensor_parallel counts the ranks that share heads"}};
+    {&tree_key::max_total_tokens, "at most so many token slots; default: what the memory holds"},
+    {&tree_key::attention_data_parallel, "attention ranks that share requests, each with pools of its own; "
+                                         "tensor_parallel counts the ranks that share heads"}};
 
 constexpr std::string_view taken_by_sglang[] = {"state_memory_ratio", "max_running_requests", "speculative_tokens",
                                                 "mtp_layers", "physical_order", "backend_form"};
@@ -53,7 +53,7 @@ constexpr KeyWords instead_in_sglang[] = {
     {"token_rule", "it prints token slots"}};
 
 std::string_view source_of_sglang(RuleOf rule) {
-  return rule == RuleOf::split_read ? "SGLang 0.5.23, read" : shared_source(rule, "SGLang 0.5.23, run");
+  return rule == RuleOf::split_source_only ? "SGLang 0.5.23, read" : shared_source(rule, "SGLang 0.5.23, run");
 }
 
 }  // namespace
@@ -69,10 +69,10 @@ const EngineRules rules_of_sglang_0_5_23 = {.name = "sglang-0.5.23",
                                             .takes = taken_by_sglang,
                                             .meanings = meanings_to_sglang,
                                             .instead = instead_in_sglang,
-                                            .validate = validate_radix_engine,
+                                            .validate = validate_tree_engine,
                                             .has_mode_all = false,
                                             .caches_by_default = true,
-                                            .radix_pools = true,
+                                            .tree_pools = true,
                                             .reserves_null_block = true};
 
 }  // namespace hybridkv

@@ -53,7 +53,7 @@ constexpr KeyWords instead_in_tensorrt_llm[] = {
 std::string_view source_of_tensorrt_llm(RuleOf rule) {
   switch (rule) {
     case RuleOf::pool_groups: return "TensorRT-LLM kv_cache_manager_v2, run";
-    case RuleOf::periodic_snapshots: return "TensorRT-LLM CppMambaHybridCacheManager, sizes run";
+    case RuleOf::periodic_checkpoints: return "TensorRT-LLM CppMambaHybridCacheManager, sizes run";
     default: return shared_source(rule, "TensorRT-LLM, run");
   }
 }

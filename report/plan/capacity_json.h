@@ -63,7 +63,7 @@ void fields(Archive& archive, T& waste) {
           "Padding of pages of recurrent layers and gaps inside a state.");
   archive("attention_padding_bytes", waste.attention_padding_bytes, "Padding of pages of attention layers.");
   archive("short_pack_bytes", waste.short_pack_bytes, "Room of the layers that the last pack lacks.");
-  archive("empty_slot_bytes", waste.empty_slot_bytes, "Pages of pool positions that the group leaves empty.");
+  archive("empty_slot_bytes", waste.empty_position_bytes, "Pages of pool positions that the group leaves empty.");
   archive.derived("total_bytes", [&waste] { return waste.total(); }, "Sum of the four.");
 }
 
@@ -81,7 +81,7 @@ void fields(Archive& archive, T& waste) {
   archive("state_padding_bytes", waste.state_padding_bytes, "As in per_block.");
   archive("attention_padding_bytes", waste.attention_padding_bytes, "As in per_block.");
   archive("short_pack_bytes", waste.short_pack_bytes, "As in per_block.");
-  archive("empty_slot_bytes", waste.empty_slot_bytes, "As in per_block.");
+  archive("empty_slot_bytes", waste.empty_position_bytes, "As in per_block.");
   archive("block_tail_bytes", waste.block_tail_bytes, "Slots of attention blocks that hold no live token.");
   archive.unless_default("unused_entry_bytes", waste.unused_entry_bytes,
                          "Small pages of the large ones of a request that it has no use for; default 0.");

@@ -17,7 +17,7 @@ void fields(Archive& archive, T& group) {
   archive.named("group", "Layers that share one block table; page j of every group lies in pool j.");
   archive("spec", group.spec, "Id of its spec.");
   archive.derived("layers", [&group] { return group.layers(); }, "All layers of the group, in pool order.");
-  archive("padding_slots", group.padding_slots, "Pool positions that the group leaves empty.");
+  archive("padding_slots", group.padding_positions, "Pool positions that the group leaves empty.");
   archive("pages", group.pages, "Per pool position, the layers of that page in pack order.");
   archive.unless_default("arena", group.arena.value, "Position in arenas of its ids; default 0.");
   archive.unless_default("first_lane", group.first_lane.value, "Lane of its page 0; page j is j lanes on. Default 0.");

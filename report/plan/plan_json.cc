@@ -9,9 +9,9 @@
 #include "report/plan/group_json.h"
 #include "report/plan/plan_references.h"
 #include "report/plan/pool_groups_json.h"
-#include "report/plan/radix_json.h"
-#include "report/plan/read_pools_json.h"
 #include "report/plan/spec_json.h"
+#include "report/plan/tensor_pools_json.h"
+#include "report/plan/tree_pools_json.h"
 #include "report/plan/view_json.h"
 
 namespace hybridkv {
@@ -154,7 +154,7 @@ static void fields(Archive& archive, T& plan) {
   archive.unless_default("physical_order", plan.cache_order,
                          "Layers, blocks, heads, tokens, bytes of the one allocation, outermost first; else left out.");
   fields_of_ids(archive, plan);
-  archive.unless_default("radix", plan.radix);
+  archive.unless_default("radix", plan.tree_pools);
   archive.unless_default("pool_groups", plan.pool_groups);
   archive.unless_default("sequence_rows", plan.rows);
   archive("capacity", plan.capacity, {"One per length that was asked about.", 1});

@@ -15,9 +15,9 @@ namespace {
 void check_pages(const CachePlan& plan, const std::string& path) {
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
     const SpecPlan& spec = plan.spec_of(plan.groups[i]);
-    const CacheSlots slots = cache_slots(spec);
+    const HeadPlaces places = head_places(spec);
     const std::int64_t used =
-        Checked(slots.heads) * slots.content_bytes * (spec.state ? 1 : spec.block_size_tokens);
+        Checked(places.heads) * places.content_bytes * (spec.state ? 1 : spec.block_size_tokens);
     if (const std::int64_t page = plan.page_bytes(plan.groups[i]); page < used)
       JsonReader::fail(fmt::format("{}.groups[{}]", path, i),
                        fmt::format("has pages of {} bytes for {} bytes of a layer", page, used));

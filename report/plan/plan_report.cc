@@ -14,9 +14,9 @@
 #include "report/plan/plan_json.h"
 #include "report/plan/plan_sections.h"
 #include "report/plan/plan_table.h"
-#include "report/plan/radix_facts.h"
-#include "report/plan/read_facts.h"
 #include "report/plan/rules_text.h"
+#include "report/plan/tensor_pool_facts.h"
+#include "report/plan/tree_pool_facts.h"
 #include "report/plan/warning_summary.h"
 
 namespace hybridkv {
@@ -59,7 +59,7 @@ std::string recurrent_text(const SpecPlan& spec) {
 }
 
 std::string mode_text(const CachePlan& plan) {
-  std::string text = plan.radix                             ? radix_text(plan)
+  std::string text = plan.tree_pools                             ? tree_pool_text(plan)
                      : keeps_tensors_apart(plan.strategy) ? read_caching_text(plan)
                                                           : fmt::format("mode {}", to_string(plan.cache_mode));
   if (plan.speculative_tokens > 0)
@@ -81,7 +81,7 @@ std::string strategy_text(const PlanSet& set) {
              "PR 35703";
     }
     case Strategy::dual_pool:
-      if (plan.radix)
+      if (plan.tree_pools)
         return fmt::format("dual_pool: state slots in a pool of their own, tokens in pages of another, as {} splits "
                            "them; drawn with K and V of a page, and conv and ssm of a slot, side by side, which it "
                            "keeps in tensors of their own", plan.rules->title);
@@ -114,7 +114,7 @@ std::string memory_text(const PlanSet& set) {
 }
 
 /// What all plans of a set have in common.
-Facts model_facts(const PlanSet& set, const PlanFindings& findings) {
+Facts model_facts(const PlanSet& set, const PlanAnswer& findings) {
   Facts facts;
   const CachePlan& first = set.plans.front();
   facts.entries.emplace_back("rules", rules_text(*first.rules, first.backend_profile));
@@ -234,7 +234,7 @@ std::vector<std::pair<std::string, std::string>> large_page_facts(const CachePla
 /// What the ids of each arena own.
 std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& plan) {
   if (plan.cache_order) return allocation_facts(plan);
-  if (keeps_tensors_apart(plan.strategy)) return read_pool_facts(plan);
+  if (keeps_tensors_apart(plan.strategy)) return tensor_pool_facts(plan);
   if (plan.is_uniform())
     return {
         {"pools", fmt::format("{} of {} pages each, of which {} are usable: page 0 is the null block",
@@ -280,10 +280,10 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& reque
                              human_bytes(capacity.bytes_per_request), human_percent(over_ideal_percent(capacity)),
                              human_bytes(capacity.ideal_bytes_per_request)));
   if (plan.rules->counts_checkpoint_blocks) facts.entries.emplace_back("ids", causes_text(capacity));
-  if (plan.radix)
-    for (auto& fact : radix_facts(plan, capacity)) facts.entries.push_back(std::move(fact));
+  if (plan.tree_pools)
+    for (auto& fact : tree_pool_facts(plan, capacity)) facts.entries.push_back(std::move(fact));
   else if (keeps_tensors_apart(plan.strategy))
-    for (auto& fact : read_capacity_facts(plan, capacity)) facts.entries.push_back(std::move(fact));
+    for (auto& fact : tensor_pool_capacity_facts(plan, capacity)) facts.entries.push_back(std::move(fact));
   else
     facts.entries.emplace_back(
       "capacity", fmt::format("{} such requests as engines print it, {} without the null block; {} KV cache tokens",
@@ -360,7 +360,7 @@ void add_comparison(Document& document, const PlanSet& set, const PackComparison
 
 }  // namespace
 
-Document plan_report(const PlanSet& set, const PlanFindings& findings) {
+Document plan_report(const PlanSet& set, const PlanAnswer& findings) {
   expects(!set.plans.empty(), "a report has at least one plan");
   Document document;
   document.blocks.emplace_back(Heading{title_of(set), 1});
@@ -376,7 +376,7 @@ Document plan_report(const PlanSet& set, const PlanFindings& findings) {
   return document;
 }
 
-std::string render_plan(const PlanSet& set, const PlanFindings& findings, Format format, const Style& style) {
+std::string render_plan(const PlanSet& set, const PlanAnswer& findings, Format format, const Style& style) {
   if (format == Format::json) return json_text(to_json(set));
   if (format == Format::csv) return render_csv(plan_table(set));
   return render_people(plan_report(set, findings), format, style);

@@ -102,7 +102,7 @@ Table groups_table(const CachePlan& plan) {
       {{{"groups", "groups"}, &GroupRow::numbers},
        {{"kind", "kind"}, &GroupRow::kind},
        {{"pages", "pages", "of each"}, [](const GroupRow& row) { return std::ssize(row.group->pages); }},
-       {{"padding_slots", "empty slots", "of each"}, via(&GroupRow::group, &GroupPlan::padding_slots)},
+       {{"padding_slots", "empty slots", "of each"}, via(&GroupRow::group, &GroupPlan::padding_positions)},
        {{"layers", "layers of the first"},
         [](const GroupRow& row) {
           return row.group->pages.empty() ? "on other stages" : human_list(row.group->layers());
@@ -163,7 +163,7 @@ std::vector<std::string> prefix_sentences(const CachePlan& plan) {
   if (prefix.min_cacheable_prefix_tokens)
     sentences.push_back(fmt::format("The shortest shared prefix that can hit is {}.",
                                     human_plural(*prefix.min_cacheable_prefix_tokens, "token")));
-  if (plan.radix && plan.radix->strategy == RadixStrategy::no_buffer) {
+  if (plan.tree_pools && plan.tree_pools->strategy == TreeStrategy::no_buffer) {
     const std::int64_t chunk = prefix.duplicate_misses_up_to_tokens;
     sentences.push_back(fmt::format("States lie where chunks of {} tokens and requests end: a second copy of a prompt "
                                     "of n tokens hits floor((n - 1) / {}) * {} tokens, a turn of a chat all before it.",
@@ -214,7 +214,7 @@ Table block_waste_table(const CachePlan& plan) {
   add_cause({"state_padding_bytes", "state", "padding"}, &BlockWaste::state_padding_bytes);
   add_cause({"attention_padding_bytes", "attention", "padding"}, &BlockWaste::attention_padding_bytes);
   add_cause({"short_pack_bytes", "short last", "pack"}, &BlockWaste::short_pack_bytes);
-  add_cause({"empty_slot_bytes", "empty", "slots"}, &BlockWaste::empty_slot_bytes);
+  add_cause({"empty_slot_bytes", "empty", "slots"}, &BlockWaste::empty_position_bytes);
   fields.push_back({{"total_bytes", "lost in", "each block"}, via(&Row::waste, &BlockWaste::total)});
   fields.push_back({{"share_percent", "of its", "bytes"},
                     [](const Row& row) { return percent_of(row.waste.total(), row.whole); }});
@@ -236,7 +236,7 @@ Table load_waste_table(const CachePlan& plan) {
                         {"wasted", "state padding", load.state_padding_bytes},
                         {"wasted", "attention padding", load.attention_padding_bytes},
                         {"wasted", "short last pack", load.short_pack_bytes},
-                        {"wasted", "empty slots of short groups", load.empty_slot_bytes},
+                        {"wasted", "empty slots of short groups", load.empty_position_bytes},
                         {"wasted", "tails of last blocks", load.block_tail_bytes}};
   if (plan.strategy == Strategy::two_level)
     rows.push_back({"wasted", "unused small pages of large ones", load.unused_entry_bytes});

@@ -25,7 +25,7 @@ std::pair<std::string, std::string> split_fact(const PoolGroups& groups) {
                                exact_bytes(groups.grain_bytes), human_plural(groups.max_requests, "request"),
                                human_plural(groups.typical_tokens, "token"),
                                human_plural(groups.typical_blocks, "block"),
-                               human_plural(groups.typical_snapshots, "state"), exact_bytes(groups.least_bytes))};
+                               human_plural(groups.typical_states, "state"), exact_bytes(groups.least_bytes))};
 }
 
 std::string snapshots_text(const SnapshotPoints& points) {

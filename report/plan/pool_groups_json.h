@@ -11,7 +11,7 @@ void fields(Archive& archive, T& groups) {
   archive("grain_bytes", groups.grain_bytes, {"Pools are whole grains.", 1});
   archive("typical_tokens", groups.typical_tokens, {"Length of the requests that shares are made for.", 1});
   archive("typical_blocks", groups.typical_blocks, "Of such a request.");
-  archive("typical_snapshots", groups.typical_snapshots, {"Of such a request, the running state among them.", 1});
+  archive("typical_snapshots", groups.typical_states, {"Of such a request, the running state among them.", 1});
   archive("interval_tokens", groups.points.interval_tokens, "Between snapshots; 0: there are none.");
   archive("max_requests", groups.max_requests, "B, at once.");
   archive("dummy_requests", groups.dummy_requests, "D, that pad graphs: each has a state.");

@@ -8,7 +8,7 @@ namespace hybridkv {
 
 std::string rules_text(const EngineRules& rules, std::optional<BackendProfile> profile) {
   std::string text(rules.title);
-  if (rules.is_read) text += "; read, not run";
+  if (rules.source_only) text += "; read, not run";
   if (profile) text += fmt::format(", backends of {} ({})", to_string(*profile), facts_of(*profile).backend);
   return text;
 }

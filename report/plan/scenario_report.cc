@@ -129,7 +129,7 @@ std::string order_text(const EngineSpec& engine) {
 }
 
 /// The pick as it is; the other packs where the reader opens them, and not on paper.
-void add_plans(Document& document, const PlanSet& set, const PlanFindings& findings) {
+void add_plans(Document& document, const PlanSet& set, const PlanAnswer& findings) {
   const std::size_t best = findings.packs.best;
   const CachePlan& pick = set.plans[best];
   add_plan(document, set, pick, findings.requests[best], pick);

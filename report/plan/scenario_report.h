@@ -27,7 +27,7 @@ struct AnsweredPart {
 /// All that a report on a scenario tells.
 struct ScenarioReportInputs {
   PlotInputs planned;
-  PlanFindings findings;                   ///< of planned.set
+  PlanAnswer findings;                     ///< of planned.set
   std::vector<Picture> pictures;           ///< of all packs, in the order to show them
   std::vector<PackPicture> pack_pictures;  ///< of one pack each, in the order to show them
   AnsweredPart recommendation;

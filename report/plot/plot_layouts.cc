@@ -39,7 +39,7 @@ struct WasteCause {
   std::int64_t LoadWaste::*bytes;
 };
 constexpr WasteCause waste_causes[] = {
-    {"empty slots", "empty_slot_bytes", &LoadWaste::empty_slot_bytes},
+    {"empty slots", "empty_slot_bytes", &LoadWaste::empty_position_bytes},
     {"short packs", "short_pack_bytes", &LoadWaste::short_pack_bytes},
     {"block tails", "block_tail_bytes", &LoadWaste::block_tail_bytes},
     {"state padding", "state_padding_bytes", &LoadWaste::state_padding_bytes},

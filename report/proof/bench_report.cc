@@ -21,8 +21,8 @@ double share_of_sgemm(const AttentionBenchResult& result) {
   return result.flops_per_second / result.sgemm->flops_per_second;
 }
 
-Table bench_table(const std::vector<BenchedAttention>& rows) {
-  using Row = BenchedAttention;
+Table bench_table(const std::vector<BenchAnswer>& rows) {
+  using Row = BenchAnswer;
   using Work = AttentionWorkloadSpec;
   using Result = AttentionBenchResult;
   const auto of_work = [](auto member) { return via(&Row::spec, &AttentionBenchSpec::workload, member); };
@@ -76,7 +76,7 @@ Table bench_table(const std::vector<BenchedAttention>& rows) {
       rows);
 }
 
-std::string machine_text(const std::vector<BenchedAttention>& rows) {
+std::string machine_text(const std::vector<BenchAnswer>& rows) {
   for (const auto& [spec, result] : rows) {
     if (!result.is_correct()) continue;
     const std::string read = "plain read: one pass over a buffer as large as the K and V that the batch sees";
@@ -91,7 +91,7 @@ std::string machine_text(const std::vector<BenchedAttention>& rows) {
 
 }  // namespace
 
-std::string render_bench(const std::vector<BenchedAttention>& rows, Format format, const Style& style) {
+std::string render_bench(const std::vector<BenchAnswer>& rows, Format format, const Style& style) {
   const Table table = bench_table(rows);
   if (format == Format::csv) return render_csv(table);
   if (format == Format::json) {
@@ -108,9 +108,9 @@ std::string render_bench(const std::vector<BenchedAttention>& rows, Format forma
       "blocks once. Times are those of the fastest run",
       machine_text(rows)};
   if (std::any_of(rows.begin(), rows.end(),
-                  [](const BenchedAttention& row) { return row.spec.backend == AttentionBackend::reference; }))
+                  [](const BenchAnswer& row) { return row.spec.backend == AttentionBackend::reference; }))
     notes.push_back("backend reference, which the others are checked by, was itself checked by unified in float64");
-  if (std::any_of(rows.begin(), rows.end(), [](const BenchedAttention& row) { return rounds_weights(row.spec); }))
+  if (std::any_of(rows.begin(), rows.end(), [](const BenchAnswer& row) { return rounds_weights(row.spec); }))
     notes.push_back("weights are rounded to bf16 before they meet V of bf16, as kernels of engines do: outputs may "
                     "differ from float64 by up to 2^-9 of the largest |V|; --weights exact keeps them in float32");
   for (const auto& [spec, result] : rows)

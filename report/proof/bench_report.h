@@ -9,6 +9,6 @@
 namespace hybridkv {
 
 /// `bench --format FORMAT`: one row per batch, layout and backend, and what the machine can do beside it.
-std::string render_bench(const std::vector<BenchedAttention>& rows, Format format, const Style& style = {});
+std::string render_bench(const std::vector<BenchAnswer>& rows, Format format, const Style& style = {});
 
 }  // namespace hybridkv

@@ -222,7 +222,7 @@ std::string sizes_text(const ForwardReport& report) {
                        human_bytes(report.page_bytes));
   return fmt::format("pages of {} tokens, states every {} of a prompt; {} a token, {} a state slot",
                      fmt::join(report.tree->page_tokens, " and "), fmt::join(report.tree->grid_tokens, " and "),
-                     human_bytes(report.tree->token_bytes), human_bytes(report.tree->slot_bytes));
+                     human_bytes(report.tree->token_bytes), human_bytes(report.tree->state_slot_bytes));
 }
 
 void add_single(Document& document, const ForwardReport& report) {

@@ -153,7 +153,7 @@ class BlockReasons {
     std::int64_t short_bytes = 0;
     std::int64_t empty = 0;
     for (const BlockWaste& waste : plan.waste.per_block) short_bytes = std::max(short_bytes, waste.short_pack_bytes);
-    for (const GroupPlan& group : plan.groups) empty += group.padding_slots;
+    for (const GroupPlan& group : plan.groups) empty += group.padding_positions;
     std::string text = fmt::format("the last of its {} packs lacks {} of {} layers, {} of every attention block",
                                    spec.num_pages, missing, spec.layers_per_page, human_bytes(short_bytes));
     if (empty > 0) text += fmt::format(", and {} in its groups stay empty", human_plural(empty, "place"));

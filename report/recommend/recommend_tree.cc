@@ -46,10 +46,10 @@ void add_space_of_tree(Facts& facts, const Recommendation& result) {
 }
 
 Facts picked_tree(const Recommendation& result, const Candidate& pick, const std::string& prefix) {
-  const TokenStateSplit& split = result.layout_of(pick).plan.radix->split;
+  const TokenStateSplit& split = result.layout_of(pick).plan.tree_pools->split;
   Facts facts;
   facts.entries.emplace_back("pools", fmt::format("{} state slots, {} a request, and {} token slots",
-                                                  human_count(split.state_slots), human_count(split.slots_per_request),
+                                                  human_count(split.state_slots), human_count(split.state_slots_per_request),
                                                   human_count(split.token_slots)));
   facts.entries.emplace_back(
       "request", fmt::format("{} of {} tokens; {} at once, {} run at most",
@@ -63,14 +63,14 @@ Facts picked_tree(const Recommendation& result, const Candidate& pick, const std
 void add_tree_reasons(const RecommendAnswer& report, RecommendReasons& reasons) {
   add_at_once_reason(report, reasons);
   const CachePlan& plan = report.result.layout_of(report.picked()).plan;
-  if (plan.radix->strategy == RadixStrategy::no_buffer && plan.cache_mode != CacheMode::none)
+  if (plan.tree_pools->strategy == TreeStrategy::no_buffer && plan.cache_mode != CacheMode::none)
     reasons.costs.push_back("no_buffer keeps states only where chunks and requests end, and the engine then does not "
                             "overlap its steps.");
-  if (plan.radix->unified)
+  if (plan.tree_pools->unified)
     reasons.costs.push_back("The elastic buffer is read, not run: figures are of the split it starts with.");
 }
 
-const RadixPools& pools_in(const CandidateRow& row) { return *row.layout().plan.radix; }
+const TreePools& pools_in(const CandidateRow& row) { return *row.layout().plan.tree_pools; }
 
 template <auto Member>
 CandidateField of_split(Column column) {
@@ -117,7 +117,7 @@ std::vector<CandidateField> fields_of_tree() {
                   {{"track_interval", "track interval"}, interval_cell},
                   of_split<&TokenStateSplit::state_slots>({"state_slots", "state slots"}),
                   of_split<&TokenStateSplit::token_slots>({"token_slots", "token slots"}),
-                  of_split<&TokenStateSplit::slots_per_request>({"slots_per_request", "slots a request"}),
+                  of_split<&TokenStateSplit::state_slots_per_request>({"slots_per_request", "slots a request"}),
                   of_split<&TokenStateSplit::max_running>({"max_running", "running at most"}),
                   {{"bytes_per_request", "request"}, request_bytes_cell},
                   {{"concurrency", "concurrency"}, running_cell}},

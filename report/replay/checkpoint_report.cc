@@ -14,14 +14,14 @@ namespace hybridkv {
 
 namespace {
 
-using CheckpointSetting = CheckpointAdvice::Setting;
+using CheckpointSetting = CheckpointAnswer::Setting;
 
 Percent share_of(double part, std::int64_t whole) {
   return Percent{whole == 0 ? 0 : 100 * part / static_cast<double>(whole)};
 }
 
-Table places_table(const CheckpointAdvice& advice) {
-  using Row = CheckpointAdvice::Places;
+Table places_table(const CheckpointAnswer& advice) {
+  using Row = CheckpointAnswer::Places;
   const auto tokens = [](const Row& row) {
     std::string text;
     for (const std::int64_t at : row.tokens) text += (text.empty() ? "" : "; ") + human_count(at);
@@ -34,7 +34,7 @@ Table places_table(const CheckpointAdvice& advice) {
                        advice.places);
 }
 
-Table back_table(const CheckpointAdvice& advice) {
+Table back_table(const CheckpointAnswer& advice) {
   const auto back = [](std::size_t at) { return static_cast<std::int64_t>(at); };
   const auto found = [&](std::size_t at) {
     return share_of(static_cast<double>(advice.found_back[at]), advice.shared_tokens);
@@ -49,7 +49,7 @@ std::string interval_text(const std::optional<std::int64_t>& interval) {
   return *interval == 0 ? "last" : human_count(*interval);
 }
 
-Table settings_table(const CheckpointAdvice& advice) {
+Table settings_table(const CheckpointAnswer& advice) {
   using Row = CheckpointSetting;
   const auto replayed = [](auto getter) { return where([](const Row& row) { return row.refused.empty(); }, getter); };
   const auto rate = [&](const Row& row) {
@@ -67,14 +67,14 @@ Table settings_table(const CheckpointAdvice& advice) {
 }
 
 /// The setting that finds most; of equal ones the first.
-const CheckpointSetting* best_of(const CheckpointAdvice& advice) {
+const CheckpointSetting* best_of(const CheckpointAnswer& advice) {
   const CheckpointSetting* best = nullptr;
   for (const CheckpointSetting& one : advice.settings)
     if (one.refused.empty() && (best == nullptr || one.found_tokens > best->found_tokens)) best = &one;
   return best;
 }
 
-std::string best_text(const CheckpointAdvice& advice, const CheckpointSetting& best) {
+std::string best_text(const CheckpointAnswer& advice, const CheckpointSetting& best) {
   std::string keeps = !best.retention_tokens          ? "every state that a chunk ends with"
                       : *best.retention_tokens == 0 ? "only last states and those where prompts part"
                                                     : fmt::format("states every {} tokens, the last ones, and those "
@@ -86,7 +86,7 @@ std::string best_text(const CheckpointAdvice& advice, const CheckpointSetting& b
                      human_percent(share_of(static_cast<double>(best.found_tokens), advice.prompt_tokens).value));
 }
 
-Listing remarks(const CheckpointAdvice& advice) {
+Listing remarks(const CheckpointAnswer& advice) {
   Listing listing{.warning = true};
   std::vector<std::int64_t> said;
   for (const CheckpointSetting& one : advice.settings) {
@@ -106,7 +106,7 @@ Listing remarks(const CheckpointAdvice& advice) {
   return listing;
 }
 
-Document checkpoints_document(const CheckpointAdvice& advice) {
+Document checkpoints_document(const CheckpointAnswer& advice) {
   Document document;
   document.blocks.emplace_back(Heading{"Where to keep states: " + advice.trace, 1});
   document.blocks.emplace_back(
@@ -130,7 +130,7 @@ Document checkpoints_document(const CheckpointAdvice& advice) {
 
 }  // namespace
 
-std::string render_checkpoints(const CheckpointAdvice& advice, Format format, const Style& style) {
+std::string render_checkpoints(const CheckpointAnswer& advice, Format format, const Style& style) {
   if (format == Format::csv) return render_csv(settings_table(advice));
   if (format != Format::json) return render_people(checkpoints_document(advice), format, style);
   nlohmann::ordered_json json{{"schema", checkpoints_schema_id},
@@ -142,7 +142,7 @@ std::string render_checkpoints(const CheckpointAdvice& advice, Format format, co
                               {"sharing_requests", advice.sharing_requests},
                               {"shared_tokens", advice.shared_tokens}};
   json["places"] = nlohmann::ordered_json::array();
-  for (const CheckpointAdvice::Places& places : advice.places)
+  for (const CheckpointAnswer::Places& places : advice.places)
     json["places"].push_back({{"states", places.states},
                               {"tokens", places.tokens},
                               {"recomputed_tokens", places.recomputed_tokens}});

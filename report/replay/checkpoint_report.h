@@ -12,6 +12,6 @@ inline constexpr const char* checkpoints_schema_id = "hybridkv-checkpoints/1";
 
 /// `recommend --checkpoints --format FORMAT`: the places, the last state moved back, the settings and the best of them;
 /// as json {schema, trace, facts, places, found_back, settings}, as csv the settings alone.
-std::string render_checkpoints(const CheckpointAdvice& advice, Format format, const Style& style = {});
+std::string render_checkpoints(const CheckpointAnswer& advice, Format format, const Style& style = {});
 
 }  // namespace hybridkv

@@ -17,17 +17,17 @@ namespace hybridkv {
 namespace {
 
 using nlohmann::ordered_json;
-using Tree = ReplayFields<RadixStats>;
+using Tree = ReplayFields<TreeStats>;
 
 Table tree_hits(const SimulateAnswer& answer) {
   static const Tree::List fields{
       Tree::name(),
-      Tree::setting<&RadixSettings::token_slots>({"token_slots", "token", "slots"}),
-      Tree::setting<&RadixSettings::state_slots>({"state_slots", "state", "slots"}),
-      Tree::setting<&RadixSettings::page>({"page_tokens", "page", "tokens"}),
-      Tree::of<&RadixStats::hit_tokens>({"hit_tokens", "hit", "tokens"}),
+      Tree::setting<&TreeSettings::token_slots>({"token_slots", "token", "slots"}),
+      Tree::setting<&TreeSettings::state_slots>({"state_slots", "state", "slots"}),
+      Tree::setting<&TreeSettings::page>({"page_tokens", "page", "tokens"}),
+      Tree::of<&TreeStats::hit_tokens>({"hit_tokens", "hit", "tokens"}),
       {{"hit_rate", "hit", "rate"}, [](const auto& row) { return Percent{100 * row.stats.hit_rate()}; }},
-      Tree::of<&RadixStats::requests_with_hit>({"requests_with_hit", "requests", "with a hit"}),
+      Tree::of<&TreeStats::requests_with_hit>({"requests_with_hit", "requests", "with a hit"}),
       {{"kv_match_rate", "by KV", "alone"},
        [](const auto& row) { return Percent{100 * row.stats.rate(row.stats.kv_match_tokens)}; }}};
   return Tree::table(fields, answer);
@@ -36,34 +36,34 @@ Table tree_hits(const SimulateAnswer& answer) {
 Table tree_holds(const SimulateAnswer& answer) {
   static const Tree::List fields{
       Tree::name(),
-      Tree::of<&RadixStats::most_tree_tokens>({"most_tree_tokens", "tree's tokens", "at most"}),
-      Tree::of<&RadixStats::most_tree_states>({"most_tree_states", "its states", "at most"}),
-      Tree::of<&RadixStats::checkpoints_made>({"states_made", "states", "made"}),
-      Tree::of<&RadixStats::checkpoints_used>({"states_used", "", "used"}),
-      Tree::of<&RadixStats::checkpoints_evicted>({"evicted_states", "", "evicted"}),
-      Tree::of<&RadixStats::evicted_unused_states>({"evicted_unused_states", "", "unused"}),
-      Tree::of<&RadixStats::evicted_tokens>({"evicted_tokens", "tokens", "evicted"}),
-      Tree::of<&RadixStats::requests_with_branch>({"requests_with_branch", "states at", "branches"}),
+      Tree::of<&TreeStats::most_tree_tokens>({"most_tree_tokens", "tree's tokens", "at most"}),
+      Tree::of<&TreeStats::most_tree_states>({"most_tree_states", "its states", "at most"}),
+      Tree::of<&TreeStats::checkpoints_made>({"states_made", "states", "made"}),
+      Tree::of<&TreeStats::checkpoints_used>({"states_used", "", "used"}),
+      Tree::of<&TreeStats::checkpoints_evicted>({"evicted_states", "", "evicted"}),
+      Tree::of<&TreeStats::evicted_unused_states>({"evicted_unused_states", "", "unused"}),
+      Tree::of<&TreeStats::evicted_tokens>({"evicted_tokens", "tokens", "evicted"}),
+      Tree::of<&TreeStats::requests_with_branch>({"requests_with_branch", "states at", "branches"}),
       {{"refused", "refused", "or stalled"}, [](const auto& row) { return row.stats.unserved(); }},
-      Tree::of<&RadixStats::too_long>({"too_long", "refused as", "too long"})};
+      Tree::of<&TreeStats::too_long>({"too_long", "refused as", "too long"})};
   return Tree::table(fields, answer);
 }
 
 Table tree_requests(std::span<const ReplayedCache> caches) {
-  using Row = RequestRow<RadixRecord>;
+  using Row = RequestRow<TreeRecord>;
   const auto of = [](auto member) { return via(&Row::record, member); };
   const auto chunks = [](const Row& row) { return fmt::format("{}", fmt::join(row.record().chunks, "+")); };
-  return requests_table<RadixRecord>(
+  return requests_table<TreeRecord>(
       {{{"name", "cache"}, via(&Row::cache, &ReplayedCache::name)},
-       {{"idx", "request"}, of(&RadixRecord::index)},
-       {{"input_length", "prompt", "tokens"}, of(&RadixRecord::input_length)},
-       {{"hit_tokens", "hit", "tokens"}, of(&RadixRecord::hit_tokens)},
-       {{"kv_match_tokens", "by KV", "alone"}, of(&RadixRecord::kv_match_tokens)},
-       {{"branch_tokens", "branch", "at"}, of(&RadixRecord::branch_tokens)},
+       {{"idx", "request"}, of(&TreeRecord::index)},
+       {{"input_length", "prompt", "tokens"}, of(&TreeRecord::input_length)},
+       {{"hit_tokens", "hit", "tokens"}, of(&TreeRecord::hit_tokens)},
+       {{"kv_match_tokens", "by KV", "alone"}, of(&TreeRecord::kv_match_tokens)},
+       {{"branch_tokens", "branch", "at"}, of(&TreeRecord::branch_tokens)},
        {{"chunk_sizes", "chunks", "tokens"}, chunks},
-       {{"tree_tokens", "tree's", "tokens"}, of(&RadixRecord::tree_tokens)},
-       {{"tree_states", "tree's", "states"}, of(&RadixRecord::tree_states)},
-       {{"status", "ended"}, of(&RadixRecord::status)}},
+       {{"tree_tokens", "tree's", "tokens"}, of(&TreeRecord::tree_tokens)},
+       {{"tree_states", "tree's", "states"}, of(&TreeRecord::tree_states)},
+       {{"status", "ended"}, of(&TreeRecord::status)}},
       caches);
 }
 
@@ -74,10 +74,10 @@ std::string tree_modelled(const SimulateAnswer& answer) {
     if (in_play && std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.emplace_back(rule);
   };
   for (const ReplayedCache& cache : answer.caches) {
-    const RadixSettings& s = Tree::stats_of(cache).settings;
+    const TreeSettings& s = Tree::stats_of(cache).settings;
     add(cache.counts().unserved() > 0, "requests that do not fit");
     add(s.decodes && s.page > 1, "evictions in a decode with larger pages");
-    add(s.decodes && s.strategy == RadixStrategy::extra_buffer_lazy,
+    add(s.decodes && s.strategy == TreeStrategy::extra_buffer_lazy,
         "requests that end while a lazy strategy writes a state");
     add(s.decodes && s.skip_decode_lock, "states that are not locked during decode");
   }
@@ -86,7 +86,7 @@ std::string tree_modelled(const SimulateAnswer& answer) {
 
 /// How requests come, and what the pools of the first cache follow.
 std::vector<std::pair<std::string, std::string>> tree_facts(const SimulateAnswer& answer) {
-  const RadixSettings& first = Tree::stats_of(answer.caches.front()).settings;
+  const TreeSettings& first = Tree::stats_of(answer.caches.front()).settings;
   std::string states = std::string(to_string(first.strategy));
   if (first.has_tracking())
     states += fmt::format(": a state at most every {} tokens of a prefill{}", human_count(first.checkpoint_grid()),
@@ -107,7 +107,7 @@ IndexReport tree_report(const SimulateAnswer& answer) {
                      .held = {Heading{"What the tree holds"}, tree_holds(answer)},
                      .footer = tree_modelled(answer)};
   for (const ReplayedCache& cache : answer.caches) {
-    const RadixSettings& settings = Tree::stats_of(cache).settings;
+    const TreeSettings& settings = Tree::stats_of(cache).settings;
     report.warnings.push_back(unserved_warnings(cache, fmt::format("the pools of {} tokens and {} states even alone",
                                                                    human_count(settings.token_slots),
                                                                    human_count(settings.state_slots))));
@@ -119,38 +119,38 @@ Table tree_counters(const SimulateAnswer& answer) {
   static const Tree::List fields{
       Tree::name(),
       {{"strategy"}, [](const auto& row) { return row.stats.settings.strategy; }},
-      Tree::setting<&RadixSettings::token_slots>({"token_slots"}),
-      Tree::setting<&RadixSettings::state_slots>({"state_slots"}),
-      Tree::setting<&RadixSettings::page>({"page_tokens"}),
-      Tree::setting<&RadixSettings::chunk_tokens>({"chunk_tokens"}),
+      Tree::setting<&TreeSettings::token_slots>({"token_slots"}),
+      Tree::setting<&TreeSettings::state_slots>({"state_slots"}),
+      Tree::setting<&TreeSettings::page>({"page_tokens"}),
+      Tree::setting<&TreeSettings::chunk_tokens>({"chunk_tokens"}),
       {{"checkpoint_grid_tokens"}, [](const auto& row) { return row.stats.settings.checkpoint_grid(); }},
       {{"decode_grid_tokens"}, [](const auto& row) { return row.stats.settings.decode_grid(); }},
-      Tree::of<&RadixStats::requests>({"requests"}),
-      Tree::of<&RadixStats::prompt_tokens>({"prompt_tokens"}),
-      Tree::of<&RadixStats::hit_tokens>({"hit_tokens"}),
+      Tree::of<&TreeStats::requests>({"requests"}),
+      Tree::of<&TreeStats::prompt_tokens>({"prompt_tokens"}),
+      Tree::of<&TreeStats::hit_tokens>({"hit_tokens"}),
       {{"hit_rate"}, [](const auto& row) { return Real{row.stats.hit_rate(), 6}; }},
-      Tree::of<&RadixStats::requests_with_hit>({"requests_with_hit"}),
-      Tree::of<&RadixStats::kv_match_tokens>({"kv_match_tokens"}),
-      Tree::of<&RadixStats::requests_with_branch>({"requests_with_branch"}),
-      Tree::of<&RadixStats::prefill_chunks>({"prefill_chunks"}),
-      Tree::of<&RadixStats::generated_tokens>({"generated_tokens"}),
-      Tree::of<&RadixStats::checkpoints_made>({"states_made"}),
-      Tree::of<&RadixStats::checkpoints_used>({"states_used"}),
-      Tree::of<&RadixStats::states_trimmed>({"states_trimmed"}),
-      Tree::of<&RadixStats::evicted_tokens>({"evicted_tokens"}),
-      Tree::of<&RadixStats::checkpoints_evicted>({"evicted_states"}),
-      Tree::of<&RadixStats::evicted_unused_states>({"evicted_unused_states"}),
-      Tree::of<&RadixStats::most_tree_tokens>({"most_tree_tokens"}),
-      Tree::of<&RadixStats::most_tree_states>({"most_tree_states"}),
-      Tree::of<&RadixStats::free_tokens>({"free_tokens"}),
-      Tree::of<&RadixStats::free_states>({"free_states"}),
-      Tree::of<&RadixStats::too_long>({"too_long"}),
-      Tree::of<&RadixStats::refused>({"refused"}),
-      Tree::of<&RadixStats::stalled>({"stalled"}),
+      Tree::of<&TreeStats::requests_with_hit>({"requests_with_hit"}),
+      Tree::of<&TreeStats::kv_match_tokens>({"kv_match_tokens"}),
+      Tree::of<&TreeStats::requests_with_branch>({"requests_with_branch"}),
+      Tree::of<&TreeStats::prefill_chunks>({"prefill_chunks"}),
+      Tree::of<&TreeStats::generated_tokens>({"generated_tokens"}),
+      Tree::of<&TreeStats::checkpoints_made>({"states_made"}),
+      Tree::of<&TreeStats::checkpoints_used>({"states_used"}),
+      Tree::of<&TreeStats::states_trimmed>({"states_trimmed"}),
+      Tree::of<&TreeStats::evicted_tokens>({"evicted_tokens"}),
+      Tree::of<&TreeStats::checkpoints_evicted>({"evicted_states"}),
+      Tree::of<&TreeStats::evicted_unused_states>({"evicted_unused_states"}),
+      Tree::of<&TreeStats::most_tree_tokens>({"most_tree_tokens"}),
+      Tree::of<&TreeStats::most_tree_states>({"most_tree_states"}),
+      Tree::of<&TreeStats::free_tokens>({"free_tokens"}),
+      Tree::of<&TreeStats::free_states>({"free_states"}),
+      Tree::of<&TreeStats::too_long>({"too_long"}),
+      Tree::of<&TreeStats::refused>({"refused"}),
+      Tree::of<&TreeStats::stalled>({"stalled"}),
       {{"token_exact_hit_tokens"}, [](const auto& row) { return row.cache.token_exact_hit_tokens; }},
       {{"feasible_tokens"}, [](const auto& row) { return feasible_cell(row.cache); }},
       {{"upper_tokens"}, [](const auto& row) { return upper_cell(row.cache); }},
-      Tree::of<&RadixStats::taken_prompt_tokens>({"taken_prompt_tokens"})};
+      Tree::of<&TreeStats::taken_prompt_tokens>({"taken_prompt_tokens"})};
   return Tree::table(fields, answer);
 }
 

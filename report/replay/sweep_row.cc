@@ -63,7 +63,7 @@ std::vector<PointField> replay_fields() {
           of_all("checkpoints_made", &ReplayCounts::checkpoints_made),
           of_all("checkpoints_used", &ReplayCounts::checkpoints_used),
           of_all("checkpoints_evicted", &ReplayCounts::checkpoints_evicted),
-          of_blocks("evictions", via(&SimulationStats::pool, &PoolStats::evictions)),
+          of_blocks("evictions", via(&SimulationStats::pool, &BlockCounts::evictions)),
           of_blocks("max_held_blocks", &SimulationStats::max_held_blocks),
           of_blocks("max_held_state_blocks", &SimulationStats::max_held_state_blocks),
           of_blocks("max_running", &SimulationStats::max_running),

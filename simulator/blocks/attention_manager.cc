@@ -16,7 +16,7 @@ bool shares_tail(const RequestBlocks& request, std::int64_t block) {
 
 }  // namespace
 
-AttentionManager::AttentionManager(const CacheGeometry& geometry, std::span<BlockPool> pools)
+AttentionManager::AttentionManager(const CacheGeometry& geometry, std::span<BlockArena> pools)
     : geometry_(geometry),
       group_keys_(geometry.attention_groups, 1),
       unit_(geometry.match_unit()),
@@ -111,17 +111,17 @@ void AttentionManager::take_out_passed(RequestBlocks& request, std::int64_t comp
 }
 
 void AttentionManager::give_back_passed(RequestBlocks& request, std::int64_t computed) {
-  take_out_passed(request, computed, [](BlockPool& pool, BlockId block, BlockId& last) { pool.release(block, last); });
+  take_out_passed(request, computed, [](BlockArena& pool, BlockId block, BlockId& last) { pool.release(block, last); });
 }
 
 void AttentionManager::skip_passed(RequestBlocks& request, std::int64_t computed) const {
-  take_out_passed(request, computed, [](BlockPool&, BlockId, BlockId&) {});
+  take_out_passed(request, computed, [](BlockArena&, BlockId, BlockId&) {});
 }
 
 void AttentionManager::add_first(const RequestBlocks& request, std::int64_t hit, std::int64_t tokens,
                                  std::span<std::int64_t> demand) const {
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    const BlockPool& pool = *groups_[group].pool;
+    const BlockArena& pool = *groups_[group].pool;
     std::int64_t found_free = 0;
     for (const BlockId block : request.attention[group]) found_free += block != null_block_id && pool.is_free(block);
     demand[groups_[group].arena] += found_free;
@@ -145,7 +145,7 @@ bool AttentionManager::add_next(const RequestBlocks& request, std::int64_t token
 
 void AttentionManager::hold(const RequestBlocks& request) {
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    BlockPool& pool = *groups_[group].pool;
+    BlockArena& pool = *groups_[group].pool;
     for (const BlockId block : request.attention[group])
       if (block != null_block_id) pool.hold(block);
   }
@@ -195,7 +195,7 @@ void AttentionManager::publish(RequestBlocks& request, std::span<const PrefixKey
 
 void AttentionManager::release(const RequestBlocks& request) {
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    BlockPool& pool = *groups_[group].pool;
+    BlockArena& pool = *groups_[group].pool;
     const auto& table = request.attention[group];
     BlockId last = null_block_id;
     for (auto block = table.rbegin(); block != table.rend(); ++block)

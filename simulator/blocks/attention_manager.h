@@ -6,7 +6,7 @@
 
 #include "simulator/blocks/cache_geometry.h"
 #include "simulator/blocks/request_blocks.h"
-#include "simulator/pool/block_pool.h"
+#include "simulator/pool/block_arena.h"
 #include "simulator/pool/group_keys.h"
 #include "simulator/trace/chain_hash.h"
 
@@ -22,10 +22,10 @@ class AttentionManager {
     std::int64_t block;  ///< tokens
     std::int64_t units;  ///< match units of a block
     std::int64_t arena;
-    BlockPool* pool;     ///< of that arena
+    BlockArena* pool;    ///< of that arena
   };
   /// Both outlive the manager. `pools`: by arena.
-  AttentionManager(const CacheGeometry& geometry, std::span<BlockPool> pools);
+  AttentionManager(const CacheGeometry& geometry, std::span<BlockArena> pools);
 
   /// Longest run of cached blocks from the start of a prompt that ends at or before `limit` tokens: full blocks
   /// of every group first, then the longest partial tail; a length counts only if every attention group holds all its

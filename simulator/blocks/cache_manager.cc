@@ -26,7 +26,7 @@ void CacheManager::end_step() {
   for (const BlockCopy& copy : parts_.copied) parts_.pools[static_cast<std::size_t>(copy.arena)].release(copy.let_go);
   parts_.copied.clear();
   const auto& pools = parts_.pools;
-  const auto adds_up = [](const BlockPool& pool) { return pool.adds_up(); };
+  const auto adds_up = [](const BlockArena& pool) { return pool.adds_up(); };
   contract([&] { return std::all_of(pools.begin(), pools.end(), adds_up); },
            "every block of a pool is held, free or the null block");
 }

@@ -24,8 +24,8 @@ class CacheManager {
 
   const CacheGeometry& geometry() const { return parts_.geometry; }
   /// (arena) Block ids mean something only inside their arena.
-  std::span<const BlockPool> pools() const { return parts_.pools; }
-  const BlockPool& pool(std::int64_t arena = 0) const { return parts_.pools[static_cast<std::size_t>(arena)]; }
+  std::span<const BlockArena> pools() const { return parts_.pools; }
+  const BlockArena& pool(std::int64_t arena = 0) const { return parts_.pools[static_cast<std::size_t>(arena)]; }
   /// Who has which large page; nullptr where every arena has memory of its own.
   const PageLedger* ledger() const { return parts_.ledger.get(); }
   /// What the host was good for; nothing without one.
@@ -38,7 +38,7 @@ class CacheManager {
   /// So far, over all arenas.
   std::int64_t evictions() const {
     std::int64_t evictions = 0;
-    for (const BlockPool& pool : parts_.pools) evictions += pool.stats().evictions;
+    for (const BlockArena& pool : parts_.pools) evictions += pool.stats().evictions;
     return evictions;
   }
 

@@ -17,13 +17,13 @@ std::unique_ptr<PageLedger> make_ledger(const CacheGeometry& geometry) {
   return std::make_unique<PageLedger>(geometry.num_large_pages(), geometry.blocks_per_large_page);
 }
 
-std::vector<BlockPool> make_pools(const CacheGeometry& geometry, PageLedger* ledger) {
+std::vector<BlockArena> make_pools(const CacheGeometry& geometry, PageLedger* ledger) {
   const bool in_order = geometry.rules.blocks->releases_in_order();
-  BlockPool::Rules rules{.releases_in_order = in_order,
-                         .tail_keys = in_order && geometry.has_partial_tails(),
-                         .ledger = ledger,
-                         .most_bytes = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE)};
-  std::vector<BlockPool> pools;
+  BlockArena::Rules rules{.releases_in_order = in_order,
+                          .tail_keys = in_order && geometry.has_partial_tails(),
+                          .ledger = ledger,
+                          .most_bytes = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE)};
+  std::vector<BlockArena> pools;
   pools.reserve(static_cast<std::size_t>(geometry.num_arenas()));
   for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena) {
     rules.number = arena;

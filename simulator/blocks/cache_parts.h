@@ -9,7 +9,7 @@
 #include "simulator/blocks/cache_geometry.h"
 #include "simulator/blocks/request_blocks.h"
 #include "simulator/blocks/state_manager.h"
-#include "simulator/pool/block_pool.h"
+#include "simulator/pool/block_arena.h"
 #include "simulator/pool/held_blocks.h"
 #include "simulator/pool/kept_prefixes.h"
 
@@ -31,7 +31,7 @@ struct CacheParts {
 
   const CacheGeometry geometry;
   std::unique_ptr<PageLedger> ledger;   ///< where arenas share large pages
-  std::vector<BlockPool> pools;         ///< (arena)
+  std::vector<BlockArena> pools;        ///< (arena)
   AttentionManager attention;
   StateManager states;
   HeldBlocks held;

@@ -21,7 +21,7 @@ class InvariantChecker {
         geometry_(scheduler.cache().geometry()),
         positions_(scheduler.cache().steps().positions()),
         pools_(scheduler.cache().pools()) {
-    for (const BlockPool& pool : pools_) holds_.emplace_back(static_cast<std::size_t>(pool.num_blocks()));
+    for (const BlockArena& pool : pools_) holds_.emplace_back(static_cast<std::size_t>(pool.num_blocks()));
   }
 
   std::vector<std::string> run() {
@@ -79,7 +79,7 @@ class InvariantChecker {
   }
   /// None of a block that was never taken, which check_references reports.
   PrefixKey key(Place at) const {
-    const BlockPool& pool = pools_[at.first];
+    const BlockArena& pool = pools_[at.first];
     return at.second < static_cast<std::size_t>(pool.num_known()) ? pool.key(at.second) : PrefixKey{};
   }
 
@@ -191,7 +191,7 @@ class InvariantChecker {
     require(own, "state {} of request {} is not published under its prefix", entry.index, id);
   }
 
-  void check_references(const BlockPool& pool, const std::vector<std::int64_t>& holds) {
+  void check_references(const BlockArena& pool, const std::vector<std::int64_t>& holds) {
     require(pool.references(null_block_id) == 0 && pool.key(null_block_id) == 0, "the null block is in use");
     const auto known = static_cast<BlockId>(pool.num_known());
     for (BlockId block = known; block < holds.size(); ++block)
@@ -203,8 +203,8 @@ class InvariantChecker {
     }
   }
 
-  void check_queue(const BlockPool& pool) {
-    const auto& links = PoolPeek::links(pool);
+  void check_queue(const BlockArena& pool) {
+    const auto& links = ArenaPeek::links(pool);
     std::vector<bool> queued(static_cast<std::size_t>(pool.num_blocks()));
     BlockId at = null_block_id;
     std::int64_t count = 0;
@@ -219,7 +219,7 @@ class InvariantChecker {
       }
       at = next;
       if (at == null_block_id) break;
-      const BlockId end = PoolPeek::queue(pool).end_of_row(at);
+      const BlockId end = ArenaPeek::queue(pool).end_of_row(at);
       std::fill(queued.begin() + at, queued.begin() + end, true);
       count += end - at;
       require(!key_seen || has_key(at), "block {} without a key queues behind one with a key", at);
@@ -233,18 +233,18 @@ class InvariantChecker {
       require(queued[block] == free, "block {} is {} and {}", block,
               queued[block] ? "in the free queue" : "not in the free queue",
               free ? "free" : "held, or in no large page here");
-      require(PoolPeek::queue(pool).contains(block) == queued[block], "the link of block {} is wrong", block);
+      require(ArenaPeek::queue(pool).contains(block) == queued[block], "the link of block {} is wrong", block);
     }
   }
 
-  std::int64_t pool_index(const BlockPool& pool) const { return &pool - pools_.data(); }
+  std::int64_t pool_index(const BlockArena& pool) const { return &pool - pools_.data(); }
 
   std::int64_t page_of(std::int64_t pool, std::int64_t block) const {
     return block / geometry_.blocks_per_large_page[static_cast<std::size_t>(pool)];
   }
 
   /// Is the block in a large page that the pool does not have?
-  bool is_absent(const BlockPool& pool, BlockId block) const {
+  bool is_absent(const BlockArena& pool, BlockId block) const {
     const PageLedger* ledger = scheduler_.cache().ledger();
     return ledger && ledger->pool_of(page_of(pool_index(pool), block)) != pool_index(pool);
   }
@@ -252,7 +252,7 @@ class InvariantChecker {
   void check_ledger(const PageLedger& ledger) {
     std::vector<std::int64_t> held(static_cast<std::size_t>(ledger.num_pages()));
     for (std::int64_t index = 0; index < std::ssize(pools_); ++index) {
-      const BlockPool& pool = pools_[static_cast<std::size_t>(index)];
+      const BlockArena& pool = pools_[static_cast<std::size_t>(index)];
       std::int64_t absent = 0;
       for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block) {
         const bool known = block < static_cast<std::size_t>(pool.num_known());
@@ -283,14 +283,14 @@ class InvariantChecker {
             LedgerPeek::idle(ledger).size());
   }
 
-  void check_index(const BlockPool& pool) {
-    check_index(pool, PoolPeek::index(pool), PoolPeek::slots(pool), true);
-    if (const auto& tails = PoolPeek::tails(pool)) check_index(pool, *tails, PoolPeek::slots_of(*tails), false);
+  void check_index(const BlockArena& pool) {
+    check_index(pool, ArenaPeek::index(pool), ArenaPeek::buckets(pool), true);
+    if (const auto& tails = ArenaPeek::tails(pool)) check_index(pool, *tails, ArenaPeek::buckets_of(*tails), false);
   }
 
   // `dated`: were the blocks of a key published in the order of their steps? Those of a tail are entered anew later.
-  template <class Slots>
-  void check_index(const BlockPool& pool, const HashIndex& index, const Slots& slots, bool dated) {
+  template <class Buckets>
+  void check_index(const BlockArena& pool, const HashIndex& index, const Buckets& buckets, bool dated) {
     std::map<PrefixKey, std::vector<BlockId>> by_key;
     for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_known()); ++block)
       if (index.key(block) != 0) by_key[index.key(block)].push_back(block);
@@ -306,13 +306,13 @@ class InvariantChecker {
     }
     require(static_cast<std::size_t>(index.size()) == keyed, "the index counts {} blocks, {} carry a key",
             index.size(), keyed);
-    const auto filled = std::count_if(slots.begin(), slots.end(),
-                                      [](const auto& slot) { return slot.oldest != null_block_id; });
+    const auto filled = std::count_if(buckets.begin(), buckets.end(),
+                                      [](const auto& bucket) { return bucket.oldest != null_block_id; });
     require(static_cast<std::size_t>(filled) == by_key.size(), "the index has {} slots for {} keys", filled,
             by_key.size());
   }
 
-  void check_counters(const BlockPool& pool) {
+  void check_counters(const BlockArena& pool) {
     for (const BlockKind kind : {BlockKind::attention, BlockKind::state, BlockKind::extra}) {
       std::int64_t held = 0, findable = 0;
       for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_known()); ++block) {
@@ -328,7 +328,7 @@ class InvariantChecker {
   }
 
   void check_kept(const KeptPrefixes& kept, std::size_t arena) {
-    const BlockPool& pool = pools_[arena];
+    const BlockArena& pool = pools_[arena];
     for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_known()); ++block)
       require(!pool.is_free(block) || !pool.is_findable(block) || kept.accounts_for(arena, block),
               "block {} is free and can be found, and nothing that is kept needs it", block);
@@ -337,7 +337,7 @@ class InvariantChecker {
   const Scheduler& scheduler_;
   const CacheGeometry& geometry_;
   const PrefixPositions* positions_;                  // nullptr with the plain rules
-  std::span<const BlockPool> pools_;              // (arena)
+  std::span<const BlockArena> pools_;             // (arena)
   std::vector<std::vector<std::int64_t>> holds_;  // (arena, blocks), found in the tables
   std::string where_;                             // the arena being checked, where there are several
   std::vector<std::string> violations_;

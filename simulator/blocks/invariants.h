@@ -22,15 +22,15 @@ namespace hybridkv {
 std::vector<std::string> find_violations(const Scheduler& scheduler);
 
 /// Opens the insides of a pool, for find_violations and for tests that plant a fault.
-struct PoolPeek {
+struct ArenaPeek {
   static auto& blocks(auto& pool) { return pool.blocks_; }
   static auto& links(auto& pool) { return pool.queue_.links_; }
   static auto& queue(auto& pool) { return pool.queue_; }
   static auto& index(auto& pool) { return pool.index_; }
   static auto& nodes(auto& pool) { return pool.index_.nodes_; }
-  static auto& slots(auto& pool) { return pool.index_.slots_; }
+  static auto& buckets(auto& pool) { return pool.index_.buckets_; }
   static auto& tails(auto& pool) { return pool.tails_; }
-  static auto& slots_of(auto& index) { return index.slots_; }
+  static auto& buckets_of(auto& index) { return index.buckets_; }
   static auto& held(auto& pool) { return pool.held_; }
   static auto& findable(auto& pool) { return pool.findable_; }
 };

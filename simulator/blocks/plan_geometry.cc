@@ -194,7 +194,7 @@ class GroupsOf {
 /// Refuses plans that no replay of pools of blocks can take.
 void refuse_other_caches(const CachePlan& plan) {
   const std::string_view title = plan.rules->title;
-  if (plan.radix)
+  if (plan.tree_pools)
     throw SpecError("engine.release",
                     fmt::format("{} finds prefixes in a radix tree, which `hybridkv simulate` and `hybridkv compare` "
                                 "replay; here take {}, which have blocks", title, releases_with(has_pages)));

@@ -32,7 +32,7 @@ PrefixLookup::PrefixLookup(const CacheGeometry& geometry, const PrefixPositions&
 bool PrefixLookup::append(const Kind& kind, PrefixKey key, bool tail, RequestBlocks& request) const {
   for (std::size_t i = 0; i < kind.groups.size(); ++i) {
     const std::size_t group = kind.groups[i];
-    BlockPool& pool = *attention_.groups()[group].pool;
+    BlockArena& pool = *attention_.groups()[group].pool;
     const PrefixKey own = attention_.group_keys()(key, group);
     const BlockId block = tail ? pool.find_tail(own) : pool.find(own);
     if (block == null_block_id) {

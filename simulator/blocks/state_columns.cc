@@ -54,7 +54,7 @@ std::int64_t StateColumns::grow(RequestBlocks& request, const ComputedChunk& chu
   std::int64_t copies = 0;
   for (std::size_t group = 0; group < request.states.size(); ++group) {
     StateTable& table = request.states[group];
-    BlockPool& pool = states_.pool(group);
+    BlockArena& pool = states_.pool(group);
     const auto arena = static_cast<std::int64_t>(states_.arena(group));
     if (first && chunk.start % positions_.block() != 0) {
       const BlockId source = table.live.back().block, copy = pool.take(BlockKind::state);
@@ -93,7 +93,7 @@ bool StateColumns::publish_at(RequestBlocks& request, std::span<const PrefixKey>
   if (units > std::ssize(keys)) return false;
   bool published = false;
   for (std::size_t group = 0; group < request.states.size(); ++group) {
-    BlockPool& pool = states_.pool(group);
+    BlockArena& pool = states_.pool(group);
     for (const StateEntry& entry : request.states[group].live) {
       if (entry.index != column || pool.key(entry.block) != 0) continue;
       made_.push_back(states_.group_keys()(keys[static_cast<std::size_t>(units - 1)], group));

@@ -7,7 +7,7 @@
 
 namespace hybridkv {
 
-StateManager::StateManager(const CacheGeometry& geometry, std::span<BlockPool> pools)
+StateManager::StateManager(const CacheGeometry& geometry, std::span<BlockArena> pools)
     : geometry_(geometry),
       pools_(pools),
       group_keys_(geometry.state_groups, 2),
@@ -123,7 +123,7 @@ std::int64_t StateManager::grow(RequestBlocks& request, std::int64_t tokens, boo
   std::int64_t copies = 0;
   for (std::size_t group = 0; group < request.states.size(); ++group) {
     StateTable& table = request.states[group];
-    BlockPool& own = pool(group);
+    BlockArena& own = pool(group);
     if (request.state_tail_shared) {
       copied.push_back({table.live.back().block, own.take(BlockKind::state),
                         static_cast<std::int64_t>(arenas_[group]), table.live.back().block,

@@ -6,7 +6,7 @@
 
 #include "simulator/blocks/cache_geometry.h"
 #include "simulator/blocks/request_blocks.h"
-#include "simulator/pool/block_pool.h"
+#include "simulator/pool/block_arena.h"
 #include "simulator/pool/group_keys.h"
 #include "simulator/trace/chain_hash.h"
 
@@ -21,7 +21,7 @@ namespace hybridkv {
 class StateManager {
  public:
   /// Both outlive the manager. `pools`: by arena.
-  StateManager(const CacheGeometry& geometry, std::span<BlockPool> pools);
+  StateManager(const CacheGeometry& geometry, std::span<BlockArena> pools);
 
   /// Longest prefix of at most `limit` tokens whose state every group still holds, and behind which attention can be
   /// resumed. Writes the states into `request.states` without holding them; returns the tokens, 0 without recurrent
@@ -65,7 +65,7 @@ class StateManager {
   const GroupKeys& group_keys() const { return group_keys_; }
   std::size_t num_groups() const { return arenas_.size(); }
   std::size_t arena(std::size_t group) const { return arenas_[group]; }
-  BlockPool& pool(std::size_t group) const { return pools_[arenas_[group]]; }
+  BlockArena& pool(std::size_t group) const { return pools_[arenas_[group]]; }
 
  private:
   bool retained(std::int64_t tokens, const Retention& retention) const;
@@ -76,7 +76,7 @@ class StateManager {
   std::int64_t needed_next(const RequestBlocks& request, std::int64_t tokens) const;
 
   const CacheGeometry& geometry_;
-  std::span<BlockPool> pools_;             // (arena)
+  std::span<BlockArena> pools_;            // (arena)
   GroupKeys group_keys_;
   std::vector<std::size_t> arenas_;        // (state group)
   std::vector<std::int64_t> groups_in_;    // (arena)

@@ -195,7 +195,7 @@ void LossLedger::observe_tail(const CacheManager& cache, const ActiveRequest& re
   const PrefixKey key = key_at(request.keys, units);
   const AttentionManager& attention = cache.attention();
   for (std::size_t group = 0; group < attention.groups().size(); ++group) {
-    const BlockPool& pool = *attention.groups()[group].pool;
+    const BlockArena& pool = *attention.groups()[group].pool;
     const PrefixKey own = attention.group_keys()(key, group);
     if (pool.carries(own) || pool.carries_tail(own)) tails_.insert(key);
   }

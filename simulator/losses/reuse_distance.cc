@@ -36,7 +36,7 @@ std::int64_t LogHistogram::quantile(double share) const {
   return 0;
 }
 
-std::size_t ReuseDistances::slot_of(std::uint64_t chain) const {
+std::size_t ReuseDistances::bucket_of(std::uint64_t chain) const {
   const std::size_t mask = table_.size() - 1;
   std::size_t at = chain & mask;
   while (table_[at].chain != 0 && table_[at].chain != chain) at = (at + 1) & mask;
@@ -47,7 +47,7 @@ void ReuseDistances::grow() {
   std::vector<Entry> old(2 * table_.size());
   old.swap(table_);
   for (const Entry& kept : old)
-    if (kept.chain != 0) table_[slot_of(kept.chain)] = kept;
+    if (kept.chain != 0) table_[bucket_of(kept.chain)] = kept;
 }
 
 void ReuseDistances::add(std::int64_t position, std::int64_t tokens) {
@@ -74,8 +74,8 @@ void ReuseDistances::renumber() {
   }
 }
 
-void ReuseDistances::place(std::size_t slot, std::int64_t tokens) {
-  Entry& entry = table_[slot];
+void ReuseDistances::place(std::size_t bucket, std::int64_t tokens) {
+  Entry& entry = table_[bucket];
   if (entry.position > 0) add(entry.position, -entry.tokens);
   distinct_tokens_ += std::max(tokens, entry.tokens) - entry.tokens;
   entry.tokens = std::max(tokens, entry.tokens);
@@ -89,7 +89,7 @@ std::int64_t ReuseDistances::touch(std::span<const TokenRun> prompt) {
   const auto tokens_of = [&](std::size_t i) { return prompt[i].end_token - (i > 0 ? prompt[i - 1].end_token : 0); };
   std::int64_t repeated = 0;
   for (std::size_t i = 0; i < prompt.size(); ++i) {
-    const Entry& entry = table_[slot_of(chain_of(prompt[i]))];
+    const Entry& entry = table_[bucket_of(chain_of(prompt[i]))];
     if (entry.chain == 0 || entry.tokens < tokens_of(i)) break;
     distances_.requests.add(requests_ - entry.request - 1, tokens_of(i));
     distances_.tokens.add(distinct_tokens_ - up_to(entry.position - 1), tokens_of(i));
@@ -98,15 +98,15 @@ std::int64_t ReuseDistances::touch(std::span<const TokenRun> prompt) {
   // The first run is touched last, so that what stands on it is never newer.
   for (std::size_t i = prompt.size(); i-- > 0;) {
     if (next_position_ == static_cast<std::int64_t>(sums_.size())) renumber();
-    std::size_t slot = slot_of(chain_of(prompt[i]));
-    if (table_[slot].chain == 0) {
-      table_[slot].chain = chain_of(prompt[i]);
+    std::size_t bucket = bucket_of(chain_of(prompt[i]));
+    if (table_[bucket].chain == 0) {
+      table_[bucket].chain = chain_of(prompt[i]);
       if (2 * ++filled_ > table_.size()) {
         grow();
-        slot = slot_of(chain_of(prompt[i]));
+        bucket = bucket_of(chain_of(prompt[i]));
       }
     }
-    place(slot, tokens_of(i));
+    place(bucket, tokens_of(i));
   }
   ++requests_;
   return repeated;

@@ -51,8 +51,8 @@ class ReuseDistances {
     std::int64_t position = 0;   // in the order of touching
     std::int64_t request = 0;    // that touched it last
   };
-  std::size_t slot_of(std::uint64_t chain) const;
-  void place(std::size_t slot, std::int64_t tokens);
+  std::size_t bucket_of(std::uint64_t chain) const;
+  void place(std::size_t bucket, std::int64_t tokens);
   void renumber();
   void grow();
   void add(std::int64_t position, std::int64_t tokens);

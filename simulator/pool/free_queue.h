@@ -81,7 +81,7 @@ class FreeQueue {
   }
 
  private:
-  friend struct PoolPeek;
+  friend struct ArenaPeek;
 
   struct Link {
     BlockId previous, next;

@@ -12,13 +12,13 @@ namespace hybridkv {
 
 /// Finds the block that carries a key; several blocks may carry the same one, then the oldest still present.
 ///
-/// An open-addressing table of 8-byte slots (32 bits of the key, oldest block), at most half full, so a miss
+/// An open-addressing table of 8-byte buckets (32 bits of the key, oldest block), at most half full, so a miss
 /// touches one cache line; the blocks of one key form a ring in the order of insertion. All operations are O(1)
 /// however many blocks share a key. Memory grows with the blocks that there is room for and with those that carry keys.
 class HashIndex {
  public:
   explicit HashIndex(std::int64_t num_blocks)
-      : nodes_(static_cast<std::size_t>(num_blocks)), slots_(least_slots), mask_(slots_.size() - 1) {}
+      : nodes_(static_cast<std::size_t>(num_blocks)), buckets_(least_buckets), mask_(buckets_.size() - 1) {}
 
   /// Number of blocks that carry a key.
   std::int64_t size() const { return size_; }
@@ -29,9 +29,9 @@ class HashIndex {
   BlockId find(PrefixKey wanted) const {
     contract([&] { return wanted != 0; }, "a key that is looked up is not 0");
     for (std::size_t at = home(tag_of(wanted));; at = (at + 1) & mask_) {
-      const Slot slot = slots_[at];
-      if (slot.oldest == null_block_id) return null_block_id;
-      if (slot.tag == tag_of(wanted) && nodes_[slot.oldest].key == wanted) return slot.oldest;
+      const Bucket bucket = buckets_[at];
+      if (bucket.oldest == null_block_id) return null_block_id;
+      if (bucket.tag == tag_of(wanted) && nodes_[bucket.oldest].key == wanted) return bucket.oldest;
     }
   }
 
@@ -43,16 +43,16 @@ class HashIndex {
     node = {wanted, block, block};
     if (++size_ > most_keys_) [[unlikely]] grow();
     std::size_t at = home(tag_of(wanted));
-    for (; slots_[at].oldest != null_block_id; at = (at + 1) & mask_) {
-      const BlockId oldest = slots_[at].oldest;
-      if (slots_[at].tag != tag_of(wanted) || nodes_[oldest].key != wanted) continue;
+    for (; buckets_[at].oldest != null_block_id; at = (at + 1) & mask_) {
+      const BlockId oldest = buckets_[at].oldest;
+      if (buckets_[at].tag != tag_of(wanted) || nodes_[oldest].key != wanted) continue;
       node.older = nodes_[oldest].older;  // the ring's last
       node.newer = oldest;
       nodes_[node.older].newer = block;
       nodes_[oldest].older = block;
       return;
     }
-    slots_[at] = {tag_of(wanted), block};
+    buckets_[at] = {tag_of(wanted), block};
   }
 
   /// Pre: the block carries a key.
@@ -61,9 +61,9 @@ class HashIndex {
     Node& node = nodes_[block];
     const std::uint32_t tag = tag_of(node.key);
     std::size_t at = home(tag);
-    while (slots_[at].oldest != null_block_id && slots_[at].oldest != block) at = (at + 1) & mask_;
+    while (buckets_[at].oldest != null_block_id && buckets_[at].oldest != block) at = (at + 1) & mask_;
     if (node.newer != block) {
-      if (slots_[at].oldest == block) slots_[at].oldest = node.newer;
+      if (buckets_[at].oldest == block) buckets_[at].oldest = node.newer;
       nodes_[node.newer].older = node.older;
       nodes_[node.older].newer = node.newer;
     } else {
@@ -92,50 +92,50 @@ class HashIndex {
   }
 
  private:
-  friend struct PoolPeek;
+  friend struct ArenaPeek;
 
   struct Node {
     PrefixKey key = 0;
     BlockId older = 0, newer = 0;  // ring of the blocks of one key; the oldest one's `older` is the newest
   };
-  struct Slot {
+  struct Bucket {
     std::uint32_t tag = 0;
-    BlockId oldest = null_block_id;  // null_block_id = empty slot
+    BlockId oldest = null_block_id;  // null_block_id = empty bucket
   };
 
-  static constexpr std::size_t least_slots = 64;
+  static constexpr std::size_t least_buckets = 64;
 
   [[gnu::noinline]] void grow() {
-    std::vector<Slot> old(2 * slots_.size());
-    old.swap(slots_);
-    mask_ = slots_.size() - 1;
-    most_keys_ = static_cast<std::int64_t>(slots_.size() / 2);
-    for (const Slot slot : old) {
-      if (slot.oldest == null_block_id) continue;
-      std::size_t at = home(slot.tag);
-      while (slots_[at].oldest != null_block_id) at = (at + 1) & mask_;
-      slots_[at] = slot;
+    std::vector<Bucket> old(2 * buckets_.size());
+    old.swap(buckets_);
+    mask_ = buckets_.size() - 1;
+    most_keys_ = static_cast<std::int64_t>(buckets_.size() / 2);
+    for (const Bucket bucket : old) {
+      if (bucket.oldest == null_block_id) continue;
+      std::size_t at = home(bucket.tag);
+      while (buckets_[at].oldest != null_block_id) at = (at + 1) & mask_;
+      buckets_[at] = bucket;
     }
   }
 
   static std::uint32_t tag_of(PrefixKey key) { return static_cast<std::uint32_t>(key); }
   std::size_t home(std::uint32_t tag) const { return tag & mask_; }
 
-  // Empties a slot and moves back every later slot of the same stretch that may stand nearer its home.
+  // Empties a bucket and moves back every later bucket of the same stretch that may stand nearer its home.
   void close_gap(std::size_t gap) {
-    for (std::size_t at = (gap + 1) & mask_; slots_[at].oldest != null_block_id; at = (at + 1) & mask_) {
-      const std::size_t distance_from_home = (at - home(slots_[at].tag)) & mask_;
+    for (std::size_t at = (gap + 1) & mask_; buckets_[at].oldest != null_block_id; at = (at + 1) & mask_) {
+      const std::size_t distance_from_home = (at - home(buckets_[at].tag)) & mask_;
       if (distance_from_home < ((at - gap) & mask_)) continue;
-      slots_[gap] = slots_[at];
+      buckets_[gap] = buckets_[at];
       gap = at;
     }
-    slots_[gap] = {};
+    buckets_[gap] = {};
   }
 
-  std::vector<Node> nodes_;  // (blocks)
-  std::vector<Slot> slots_;  // (power of two, at least twice the blocks that carry a key)
+  std::vector<Node> nodes_;     // (blocks)
+  std::vector<Bucket> buckets_; // (power of two, at least twice the blocks that carry a key)
   std::size_t mask_;
-  std::int64_t most_keys_ = least_slots / 2;  // without more slots
+  std::int64_t most_keys_ = least_buckets / 2; // without more buckets
   std::int64_t size_ = 0;
 };
 

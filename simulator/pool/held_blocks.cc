@@ -2,7 +2,7 @@
 
 namespace hybridkv {
 
-HeldBlocks::HeldBlocks(const CacheGeometry& geometry, std::span<BlockPool> pools) : pools_(pools) {
+HeldBlocks::HeldBlocks(const CacheGeometry& geometry, std::span<BlockArena> pools) : pools_(pools) {
   if (geometry.extra_blocks_per_request > 0) groups_.push_back({.tables = geometry.extra_blocks_per_request});
   groups_.insert(groups_.end(), geometry.held_groups.begin(), geometry.held_groups.end());
 }

@@ -6,7 +6,7 @@
 
 #include "simulator/blocks/cache_geometry.h"
 #include "simulator/blocks/request_blocks.h"
-#include "simulator/pool/block_pool.h"
+#include "simulator/pool/block_arena.h"
 
 namespace hybridkv {
 
@@ -16,7 +16,7 @@ namespace hybridkv {
 class HeldBlocks {
  public:
   /// `pools`, by arena, outlive it.
-  HeldBlocks(const CacheGeometry& geometry, std::span<BlockPool> pools);
+  HeldBlocks(const CacheGeometry& geometry, std::span<BlockArena> pools);
 
   /// Adds to `demand` (by arena) the blocks that a request takes so that it has those of `tokens` tokens. Any?
   bool add_demand(const RequestBlocks& request, std::int64_t tokens, std::span<std::int64_t> demand) const;
@@ -30,9 +30,9 @@ class HeldBlocks {
 
  private:
   std::int64_t lacking(const RequestBlocks& request, std::size_t group, std::int64_t tokens) const;
-  BlockPool& pool(std::size_t group) { return pools_[static_cast<std::size_t>(groups_[group].arena)]; }
+  BlockArena& pool(std::size_t group) { return pools_[static_cast<std::size_t>(groups_[group].arena)]; }
 
-  std::span<BlockPool> pools_;
+  std::span<BlockArena> pools_;
   std::vector<HeldGroup> groups_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace hybridkv {
 
-HostLoader::HostLoader(const CacheGeometry& geometry, std::span<BlockPool> pools, const AttentionManager& attention,
+HostLoader::HostLoader(const CacheGeometry& geometry, std::span<BlockArena> pools, const AttentionManager& attention,
                        const StateManager& states)
     : geometry_(geometry), pools_(pools), attention_(attention), states_(states), tier_(*geometry.host) {
   for (std::size_t arena = 0; arena < pools_.size(); ++arena) pools_[arena].tell(tier_, arena);
@@ -72,7 +72,7 @@ void HostLoader::load(std::span<const PrefixKey> keys, std::int64_t limit, std::
   std::vector<BlockId> blocks;
   std::vector<std::int64_t> missing(pools_.size());
   for (const Place& part : parts) {
-    BlockPool& pool = pools_[part.arena];
+    BlockArena& pool = pools_[part.arena];
     blocks.push_back(pool.holds_key(part.key) ? pool.find(part.key) : null_block_id);
     if (blocks.back() != null_block_id)
       pool.hold(blocks.back());
@@ -87,7 +87,7 @@ void HostLoader::load(std::span<const PrefixKey> keys, std::int64_t limit, std::
       if (blocks[i] == null_block_id) tier_.load(parts[i].key);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (blocks[i] != null_block_id) continue;
-      BlockPool& pool = pools_[parts[i].arena];
+      BlockArena& pool = pools_[parts[i].arena];
       blocks[i] = pool.take(parts[i].is_state ? BlockKind::state : BlockKind::attention);
       pool.publish(blocks[i], parts[i].key, step - 1, false);  // older than what this step makes
     }

@@ -8,7 +8,7 @@
 #include "simulator/blocks/attention_manager.h"
 #include "simulator/blocks/cache_geometry.h"
 #include "simulator/blocks/state_manager.h"
-#include "simulator/pool/block_pool.h"
+#include "simulator/pool/block_arena.h"
 #include "simulator/pool/host_tier.h"
 
 namespace hybridkv {
@@ -22,7 +22,7 @@ namespace hybridkv {
 class HostLoader {
  public:
   /// All outlive the loader. `pools`: by arena.
-  HostLoader(const CacheGeometry& geometry, std::span<BlockPool> pools, const AttentionManager& attention,
+  HostLoader(const CacheGeometry& geometry, std::span<BlockArena> pools, const AttentionManager& attention,
              const StateManager& states);
 
   /// `limit`: most tokens that may be found; `step`: the one under way.
@@ -48,7 +48,7 @@ class HostLoader {
   void remember(std::span<const PrefixKey> keys);
 
   const CacheGeometry& geometry_;
-  std::span<BlockPool> pools_;
+  std::span<BlockArena> pools_;
   const AttentionManager& attention_;
   const StateManager& states_;
   HostTier tier_;

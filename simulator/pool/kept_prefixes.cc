@@ -14,7 +14,7 @@ constexpr std::size_t unused_share = 10;  // of S3-FIFO: one prefix in ten is in
 
 }  // namespace
 
-KeptPrefixes::KeptPrefixes(EvictionPolicy policy, const CacheGeometry& geometry, std::span<const BlockPool> pools,
+KeptPrefixes::KeptPrefixes(EvictionPolicy policy, const CacheGeometry& geometry, std::span<const BlockArena> pools,
                            const AttentionManager& attention, const StateManager& states)
     : rank_(policy),
       policy_(policy),
@@ -32,7 +32,7 @@ KeptPrefixes::KeptPrefixes(EvictionPolicy policy, const CacheGeometry& geometry,
                         static_cast<double>(geometry.attention_block(group)));
   // A cache of states alone.
   if (token_share == 0) token_share = 1 / static_cast<double>(geometry.total_blocks());
-  for (const BlockPool& one : pools)
+  for (const BlockArena& one : pools)
     block_tokens_.push_back(1 / (static_cast<double>(one.num_blocks()) * token_share));
 }
 

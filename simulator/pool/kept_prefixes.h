@@ -12,7 +12,7 @@
 #include "simulator/blocks/attention_manager.h"
 #include "simulator/blocks/request_blocks.h"
 #include "simulator/blocks/state_manager.h"
-#include "simulator/pool/block_pool.h"
+#include "simulator/pool/block_arena.h"
 #include "simulator/pool/prefix_rank.h"
 #include "simulator/pool/victim_chooser.h"
 
@@ -28,7 +28,7 @@ namespace hybridkv {
 class KeptPrefixes final : public VictimChooser {
  public:
   /// All outlive it. Pre: recurrent groups, whose states are cached; the policy is not `lru`.
-  KeptPrefixes(EvictionPolicy policy, const CacheGeometry& geometry, std::span<const BlockPool> pools,
+  KeptPrefixes(EvictionPolicy policy, const CacheGeometry& geometry, std::span<const BlockArena> pools,
                const AttentionManager& attention, const StateManager& states);
 
   /// A request with these keys goes on from a hit of so many tokens; notes its turn in it.
@@ -88,7 +88,7 @@ class KeptPrefixes final : public VictimChooser {
   Place place(std::size_t row) const { return {row % pools_.size(), static_cast<BlockId>(row / pools_.size())}; }
   /// The row of a block, whose spot is there from now on.
   std::size_t known_row(Place at);
-  const BlockPool& pool(Place at) const { return pools_[at.arena]; }
+  const BlockArena& pool(Place at) const { return pools_[at.arena]; }
   bool alive(const Node& node) const { return node.kept || node.alive_children > 0; }
   bool is_state(const Spot& spot) const { return spot.group >= attention_groups_; }
   /// Does nothing that is kept need it?
@@ -125,7 +125,7 @@ class KeptPrefixes final : public VictimChooser {
 
   PrefixRank rank_;
   EvictionPolicy policy_;
-  std::span<const BlockPool> pools_;
+  std::span<const BlockArena> pools_;
   const AttentionManager& attention_;
   const StateManager& states_;
   std::int32_t attention_groups_;

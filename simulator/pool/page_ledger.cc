@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/contract.h"
 #include "simulator/blocks/request_blocks.h"
-#include "simulator/pool/block_pool.h"
+#include "simulator/pool/block_arena.h"
 
 namespace hybridkv {
 
@@ -18,11 +18,11 @@ PageLedger::PageLedger(std::int64_t num_pages, std::vector<std::int64_t> blocks_
   expects(num_pages >= 2, "there is a null page and at least one other");
 }
 
-std::int64_t PageLedger::lacking(const BlockPool& pool, std::size_t index, std::int64_t demand) const {
+std::int64_t PageLedger::lacking(const BlockArena& pool, std::size_t index, std::int64_t demand) const {
   return ceil_div(std::max<std::int64_t>(0, demand - pool.num_free()), blocks_per_page_[index]);
 }
 
-bool PageLedger::fits(std::span<const BlockPool> pools, std::span<const std::int64_t> demand, std::int64_t spare,
+bool PageLedger::fits(std::span<const BlockArena> pools, std::span<const std::int64_t> demand, std::int64_t spare,
                       std::span<const std::pair<std::int64_t, BlockId>> found) const {
   std::set<std::int64_t> kept;  // idle pages that will be held
   std::vector<std::int64_t> can_go = num_idle_;
@@ -38,7 +38,7 @@ bool PageLedger::fits(std::span<const BlockPool> pools, std::span<const std::int
   return room >= 0;
 }
 
-std::int64_t PageLedger::oldest_idle(std::span<const BlockPool> pools, std::size_t to,
+std::int64_t PageLedger::oldest_idle(std::span<const BlockArena> pools, std::size_t to,
                                      std::span<const std::int64_t> demand, const RequestBlocks& request,
                                      Need need) const {
   for (const auto& [age, page] : idle_) {
@@ -51,7 +51,7 @@ std::int64_t PageLedger::oldest_idle(std::span<const BlockPool> pools, std::size
   return 0;
 }
 
-bool PageLedger::hand_over(std::span<BlockPool> pools, std::size_t to, std::span<const std::int64_t> demand,
+bool PageLedger::hand_over(std::span<BlockArena> pools, std::size_t to, std::span<const std::int64_t> demand,
                            RequestBlocks& request, Need need, std::vector<BlockId>& first) {
   std::int64_t page = 0;
   if (num_free() > 0) {
@@ -79,7 +79,7 @@ bool PageLedger::hand_over(std::span<BlockPool> pools, std::size_t to, std::span
   return true;
 }
 
-void PageLedger::provide(std::span<BlockPool> pools, std::span<const std::int64_t> demand, RequestBlocks& request) {
+void PageLedger::provide(std::span<BlockArena> pools, std::span<const std::int64_t> demand, RequestBlocks& request) {
   if (request.owner == 0) request.owner = ++owners_;
   std::vector<std::vector<BlockId>> first(pools.size());
   // Its own pages first: they must not go while others look for pages.

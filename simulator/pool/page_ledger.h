@@ -10,7 +10,7 @@
 
 namespace hybridkv {
 
-class BlockPool;
+class BlockArena;
 struct RequestBlocks;
 
 /// Large pages that go from pool to pool: one is split among k blocks of the pool that has it, and goes back when none
@@ -45,12 +45,12 @@ class PageLedger {
 
   /// Is there room for `demand` (pool) more blocks, found ones that nobody holds included, and for `spare` large pages
   /// beside them? `found`: those found ones, each with its pool.
-  bool fits(std::span<const BlockPool> pools, std::span<const std::int64_t> demand, std::int64_t spare,
+  bool fits(std::span<const BlockArena> pools, std::span<const std::int64_t> demand, std::int64_t spare,
             std::span<const std::pair<std::int64_t, BlockId>> found) const;
 
   /// Sees to it that every pool has `demand` (pool) free blocks, in its queue's order those that the request is to take
   /// first. Pre: fits, and found blocks are held.
-  void provide(std::span<BlockPool> pools, std::span<const std::int64_t> demand, RequestBlocks& request);
+  void provide(std::span<BlockArena> pools, std::span<const std::int64_t> demand, RequestBlocks& request);
 
   /// Told by a pool: the first hold of a block was taken, the last one went.
   void note_held(std::int64_t pool, BlockId block);
@@ -73,17 +73,17 @@ class PageLedger {
     return page * blocks_per_page_[static_cast<std::size_t>(pool)];
   }
   // Large pages that a pool lacks for its demand.
-  std::int64_t lacking(const BlockPool& pool, std::size_t index, std::int64_t demand) const;
+  std::int64_t lacking(const BlockArena& pool, std::size_t index, std::int64_t demand) const;
   // Why a page is handed over: the pool has too few blocks, or the request would rather have them in a page of its own.
   enum class Need { blocks, own_page };
   // The idle page of the greatest age that may go to the pool; 0: there is none. To get more blocks, a page of another
   // pool may go only where that pool can do without it. To get a page of its own, a request takes one that another
   // request took, of whatever pool.
-  std::int64_t oldest_idle(std::span<const BlockPool> pools, std::size_t to, std::span<const std::int64_t> demand,
+  std::int64_t oldest_idle(std::span<const BlockArena> pools, std::size_t to, std::span<const std::int64_t> demand,
                            const RequestBlocks& request, Need need) const;
   // Hands a page to a pool for the request: a free one, else an idle one. False where there is neither. Appends its
   // blocks to `first`.
-  bool hand_over(std::span<BlockPool> pools, std::size_t to, std::span<const std::int64_t> demand,
+  bool hand_over(std::span<BlockArena> pools, std::size_t to, std::span<const std::int64_t> demand,
                  RequestBlocks& request, Need need, std::vector<BlockId>& first);
 
   std::vector<std::int64_t> blocks_per_page_;       // (pool)

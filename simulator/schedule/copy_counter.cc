@@ -13,36 +13,36 @@ static_assert(CopyCounter::most <= of_count);
 }  // namespace
 
 std::size_t CopyCounter::place_of(std::uint64_t key) const {
-  const std::size_t mask = slots_.size() - 1;
+  const std::size_t mask = buckets_.size() - 1;
   std::size_t at = key >> shift_;
-  while (slots_[at] != 0 && (slots_[at] & ~of_count) != key) at = (at + 1) & mask;
+  while (buckets_[at] != 0 && (buckets_[at] & ~of_count) != key) at = (at + 1) & mask;
   return at;
 }
 
 void CopyCounter::grow() {
-  std::vector<std::uint64_t> old(4 * slots_.size());
-  old.swap(slots_);
+  std::vector<std::uint64_t> old(4 * buckets_.size());
+  old.swap(buckets_);
   shift_ -= 2;
   // Places ascend with keys, so that both tables are walked from the front.
   for (const std::uint64_t kept : old)
-    if (kept != 0) slots_[place_of(kept & ~of_count)] = kept;
+    if (kept != 0) buckets_[place_of(kept & ~of_count)] = kept;
 }
 
 int CopyCounter::count(PrefixKey prompt) {
   const std::uint64_t key = prompt & ~of_count;
   std::size_t at = place_of(key);
-  if (slots_[at] == 0) {
+  if (buckets_[at] == 0) {
     // At most three quarters are filled: a look-up then passes two or three of them.
-    if (4 * (filled_ + 1) > 3 * slots_.size()) {
+    if (4 * (filled_ + 1) > 3 * buckets_.size()) {
       grow();
       at = place_of(key);
     }
     ++filled_;
-    slots_[at] = key | 1;
+    buckets_[at] = key | 1;
     return 1;
   }
-  const std::uint64_t times = std::min<std::uint64_t>((slots_[at] & of_count) + 1, most);
-  slots_[at] = key | times;
+  const std::uint64_t times = std::min<std::uint64_t>((buckets_[at] & of_count) + 1, most);
+  buckets_[at] = key | times;
   return static_cast<int>(times);
 }
 

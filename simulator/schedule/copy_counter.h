@@ -28,7 +28,7 @@ class CopyCounter {
   void grow();
 
   // Keys with how often they came in place of the two lowest bits, 0 = empty. Open addressing by the highest bits.
-  std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(std::size_t{1} << 10);
+  std::vector<std::uint64_t> buckets_ = std::vector<std::uint64_t>(std::size_t{1} << 10);
   int shift_ = 64 - 10;
   std::size_t filled_ = 0;
 };

@@ -30,7 +30,7 @@ DriverSpec checked(const DriverSpec& driver) {
 template <class Number>
 std::int64_t over_arenas(const CacheManager& cache, Number&& number) {
   std::int64_t sum = 0;
-  for (const BlockPool& pool : cache.pools()) sum += number(pool);
+  for (const BlockArena& pool : cache.pools()) sum += number(pool);
   return sum;
 }
 
@@ -140,7 +140,7 @@ void Simulation::sample() {
   stats_.max_running = std::max(stats_.max_running, scheduler_.num_running());
   std::int64_t held = 0, held_states = 0;
   for (std::size_t arena = 0; arena < stats_.arenas.size(); ++arena) {
-    const BlockPool& pool = cache.pools()[arena];
+    const BlockArena& pool = cache.pools()[arena];
     std::int64_t& most = stats_.arenas[arena].max_held_blocks;
     most = std::max(most, pool.num_held());
     held += pool.num_held();
@@ -150,7 +150,7 @@ void Simulation::sample() {
   stats_.max_held_state_blocks = std::max(stats_.max_held_state_blocks, held_states);
   if (!stats_.series.wants(stats_.steps)) return;
   const auto findable = [&](BlockKind kind) {
-    return over_arenas(cache, [&](const BlockPool& pool) { return pool.num_findable(kind); });
+    return over_arenas(cache, [&](const BlockArena& pool) { return pool.num_findable(kind); });
   };
   stats_.series.add({.step = stats_.steps,
                      .seconds = clock_,

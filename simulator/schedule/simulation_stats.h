@@ -7,7 +7,7 @@
 
 #include "simulator/blocks/cache_geometry.h"
 #include "simulator/blocks/modelled_rule.h"
-#include "simulator/pool/block_pool.h"
+#include "simulator/pool/block_arena.h"
 #include "simulator/replay_counts.h"
 #include "simulator/schedule/duration_histogram.h"
 
@@ -67,7 +67,7 @@ struct CopyStats {
 /// What one arena of a cache held.
 struct ArenaStats {
   std::int64_t max_held_blocks = 0;  ///< by running requests, at the end of any step
-  PoolStats pool;
+  BlockCounts pool;
   bool operator==(const ArenaStats&) const = default;
 };
 
@@ -90,7 +90,7 @@ struct SimulationStats : ReplayCounts {
   std::int64_t max_running = 0;
   std::int64_t max_held_blocks = 0;
   std::int64_t max_held_state_blocks = 0;
-  PoolStats pool;
+  BlockCounts pool;
   std::vector<ArenaStats> arenas;          ///< (arena)
   DurationHistogram first_token;           ///< arrival to first token, of the requests that ended ok
   DurationHistogram queueing;              ///< arrival to first admission, of the requests that ended ok

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "planner/read_engine.h"
+#include "planner/tensor_pool_rules.h"
 
 namespace hybridkv {
 

@@ -201,14 +201,14 @@ class SyntheticTrace::Generator {
   };
 
   std::size_t open_session() {
-    std::size_t slot = sessions_.size();
+    std::size_t place = sessions_.size();
     if (closed_.empty()) {
       sessions_.emplace_back();
     } else {
-      slot = closed_.back();
+      place = closed_.back();
       closed_.pop_back();
     }
-    Session& session = sessions_[slot];
+    Session& session = sessions_[place];
     session.runs.clear();
     session.turn = 0;
     session.last_request = -1;
@@ -230,7 +230,7 @@ class SyntheticTrace::Generator {
            i > 0 && session.tokens() <= spec_.max_prompt_tokens; --i)
         append_text(session, documents_);
     }
-    return slot;
+    return place;
   }
 
   void append_text(Session& session, const Library& library) {
@@ -239,13 +239,13 @@ class SyntheticTrace::Generator {
   }
 
   // Emits the session's next request, and plans the one after it or closes the session.
-  void take_turn(std::size_t slot, double now, TraceBatch& batch) {
-    Session& session = sessions_[slot];
+  void take_turn(std::size_t place, double now, TraceBatch& batch) {
+    Session& session = sessions_[place];
     const bool loop_step = session.kind == SessionKind::agent && session.turn > 0;
     session.append(next_own_id_++, random_.draw(loop_step ? spec_.tool_tokens : spec_.user_tokens));
     if (session.tokens() > spec_.max_prompt_tokens) {
       if (session.turn > 0) {
-        closed_.push_back(slot);
+        closed_.push_back(place);
         return;
       }
       cut(session);
@@ -254,12 +254,12 @@ class SyntheticTrace::Generator {
     const std::int64_t answer = random_.draw(agent ? spec_.action_tokens : spec_.answer_tokens);
     emit(session, now, answer, batch);
     if (--session.turns_left == 0) {
-      closed_.push_back(slot);
+      closed_.push_back(place);
       return;
     }
     session.append(next_own_id_++, answer);
     const double pause = random_.exponential(agent ? spec_.agent_pause_seconds : spec_.chat_pause_seconds);
-    turns_.push({now + pause, turns_planned_++, slot});
+    turns_.push({now + pause, turns_planned_++, place});
   }
 
   void cut(Session& session) const {

@@ -17,9 +17,9 @@ RadixTree::RadixTree(const Settings& settings)
       leaves_(1),
       by_state_(1) {}
 
-RadixNodeId RadixTree::next_child(Walk& walk) const {
+TreeNodeId RadixTree::next_child(Walk& walk) const {
   const std::int64_t page_end = walk.tokens + settings_.page;
-  if (page_end > walk.limit) return radix_root;
+  if (page_end > walk.limit) return tree_root;
   while (walk.prompt[walk.run].end_token < page_end) ++walk.run;
   return index_.find(prefix_key(walk.prompt[walk.run].chain, page_end));
 }
@@ -57,30 +57,30 @@ PrefixKey RadixTree::first_page_key(const Node& node) const {
   return prefix_key(runs_.run(node.runs, run_of(node, page_end - 1)).chain, page_end);
 }
 
-RadixNodeId RadixTree::new_node() {
+TreeNodeId RadixTree::new_node() {
   if (unused_.empty()) {
     nodes_.push_back({});
     if (settings_.numbers_pages) rows_.push_back({});
     index_.add_block();
     leaves_.add_block();
     by_state_.add_block();
-    return static_cast<RadixNodeId>(nodes_.size() - 1);
+    return static_cast<TreeNodeId>(nodes_.size() - 1);
   }
-  const RadixNodeId id = unused_.back();
+  const TreeNodeId id = unused_.back();
   unused_.pop_back();
   nodes_[id] = {};
   return id;
 }
 
-void RadixTree::free_node(RadixNodeId id) {
+void RadixTree::free_node(TreeNodeId id) {
   runs_.release(nodes_[id].runs);
   index_.erase(id);
   unused_.push_back(id);
 }
 
-RadixNodeId RadixTree::split(RadixNodeId id, std::int64_t at) {
+TreeNodeId RadixTree::split(TreeNodeId id, std::int64_t at) {
   const PrefixKey key = index_.key(id);
-  const RadixNodeId upper_id = new_node();
+  const TreeNodeId upper_id = new_node();
   Node& lower = nodes_[id];
   Node& upper = nodes_[upper_id];
   contract([&] { return lower.start < at && at < lower.end && at % settings_.page == 0; },
@@ -107,8 +107,8 @@ RadixNodeId RadixTree::split(RadixNodeId id, std::int64_t at) {
   return upper_id;
 }
 
-RadixNodeId RadixTree::add_leaf(const Walk& walk, PageRows rows) {
-  const RadixNodeId id = new_node();
+TreeNodeId RadixTree::add_leaf(const Walk& walk, PageRows rows) {
+  const TreeNodeId id = new_node();
   Node& leaf = nodes_[id];
   leaf.start = walk.tokens;
   leaf.end = walk.limit;
@@ -125,7 +125,7 @@ RadixNodeId RadixTree::add_leaf(const Walk& walk, PageRows rows) {
   index_.insert(first_page_key(leaf), id);
   if (settings_.numbers_pages) rows_[id] = std::move(rows);
   Node& parent = nodes_[walk.node];
-  if (walk.node != radix_root && parent.children == 0) leaves_.remove(walk.node);
+  if (walk.node != tree_root && parent.children == 0) leaves_.remove(walk.node);
   ++parent.children;
   leaves_.push_back(id);
   leaf.used = ++clock_;
@@ -134,17 +134,17 @@ RadixNodeId RadixTree::add_leaf(const Walk& walk, PageRows rows) {
   return id;
 }
 
-void RadixTree::use_now(RadixNodeId id) {
+void RadixTree::use_now(TreeNodeId id) {
   nodes_[id].used = ++clock_;
-  if (id == radix_root || nodes_[id].children > 0) return;
+  if (id == tree_root || nodes_[id].children > 0) return;
   leaves_.remove(id);
   leaves_.push_back(id);
 }
 
-RadixMatch RadixTree::match(std::span<const TokenRun> prompt, std::int64_t limit) {
+TreeMatch RadixTree::match(std::span<const TokenRun> prompt, std::int64_t limit) {
   Walk walk{.prompt = prompt, .limit = limit - limit % settings_.page};
-  RadixMatch found;
-  for (RadixNodeId child; (child = next_child(walk)) != radix_root;) {
+  TreeMatch found;
+  for (TreeNodeId child; (child = next_child(walk)) != tree_root;) {
     const std::int64_t common = common_tokens(walk, nodes_[child]);
     const bool whole = common == nodes_[child].end;
     walk.node = whole ? child : split(child, common);
@@ -156,21 +156,21 @@ RadixMatch RadixTree::match(std::span<const TokenRun> prompt, std::int64_t limit
     }
     if (!whole) break;
   }
-  if (found.node != radix_root && settings_.has_states) {
+  if (found.node != tree_root && settings_.has_states) {
     by_state_.remove(found.node);
     by_state_.push_back(found.node);
     if (!std::exchange(nodes_[found.node].state_used, true)) ++used_states_;
   }
   path_.clear();
-  for (RadixNodeId id = found.node; id != radix_root; id = nodes_[id].parent) path_.push_back(id);
+  for (TreeNodeId id = found.node; id != tree_root; id = nodes_[id].parent) path_.push_back(id);
   for (auto id = path_.rbegin(); id != path_.rend(); ++id) use_now(*id);
   return found;
 }
 
-RadixInsertion RadixTree::insert(std::span<const TokenRun> prompt, std::int64_t tokens, StateSlot offered,
-                                 const OfferedPages& pages) {
+TreeInsertion RadixTree::insert(std::span<const TokenRun> prompt, std::int64_t tokens, StateSlot offered,
+                                const OfferedPages& pages) {
   Walk walk{.prompt = prompt, .limit = tokens - tokens % settings_.page};
-  for (RadixNodeId child; (child = next_child(walk)) != radix_root;) {
+  for (TreeNodeId child; (child = next_child(walk)) != tree_root;) {
     use_now(child);
     const std::int64_t common = common_tokens(walk, nodes_[child]);
     const bool whole = common == nodes_[child].end;
@@ -179,7 +179,7 @@ RadixInsertion RadixTree::insert(std::span<const TokenRun> prompt, std::int64_t 
     walk.run = static_cast<std::size_t>(nodes_[walk.node].last_run);
     if (!whole) break;
   }
-  RadixInsertion done{.existing_tokens = walk.tokens};
+  TreeInsertion done{.existing_tokens = walk.tokens};
   expects(walk.tokens >= std::min(pages.protected_tokens, walk.limit), "what a request protects is in the tree");
   const std::int64_t duplicates =
       std::max<std::int64_t>(0, walk.tokens - pages.protected_tokens) / settings_.page;
@@ -196,7 +196,7 @@ RadixInsertion RadixTree::insert(std::span<const TokenRun> prompt, std::int64_t 
     token_pool_.give(duplicates, {});
   }
   done.node = walk.tokens < walk.limit ? add_leaf(walk, std::move(rows)) : walk.node;
-  if (offered == 0 || done.node == radix_root) return done;
+  if (offered == 0 || done.node == tree_root) return done;
   Node& end = nodes_[done.node];
   if (end.state != 0) {
     by_state_.remove(done.node);
@@ -206,61 +206,61 @@ RadixInsertion RadixTree::insert(std::span<const TokenRun> prompt, std::int64_t 
     done.took_state = true;
   }
   by_state_.push_back(done.node);
-  if (done.took_state) tell(done.node, RadixStateChange::kept);
+  if (done.took_state) tell(done.node, TreeStateChange::kept);
   if (done.took_state && settings_.max_states_per_path >= 0) trim_path(done.node);
   return done;
 }
 
-void RadixTree::lock(RadixNodeId node) {
-  for (RadixNodeId id = node; id != radix_root; id = nodes_[id].parent)
+void RadixTree::lock(TreeNodeId node) {
+  for (TreeNodeId id = node; id != tree_root; id = nodes_[id].parent)
     if (nodes_[id].locks++ == 0) evictable_tokens_ -= size(nodes_[id]);
 }
 
-void RadixTree::unlock(RadixNodeId node) {
-  for (RadixNodeId id = node; id != radix_root; id = nodes_[id].parent) {
+void RadixTree::unlock(TreeNodeId node) {
+  for (TreeNodeId id = node; id != tree_root; id = nodes_[id].parent) {
     expects(nodes_[id].locks > 0, "a node is unlocked that is locked");
     if (--nodes_[id].locks == 0) evictable_tokens_ += size(nodes_[id]);
   }
 }
 
-void RadixTree::lock_state(RadixNodeId node) {
-  if (node == radix_root) return;
+void RadixTree::lock_state(TreeNodeId node) {
+  if (node == tree_root) return;
   expects(has_state(node), "a state is locked that is there");
   ++nodes_[node].state_locks;
 }
 
-void RadixTree::unlock_state(RadixNodeId node) {
-  if (node == radix_root) return;
+void RadixTree::unlock_state(TreeNodeId node) {
+  if (node == tree_root) return;
   expects(nodes_[node].state_locks > 0, "a state is unlocked that is locked");
   --nodes_[node].state_locks;
 }
 
-void RadixTree::drop_state(RadixNodeId id) {
+void RadixTree::drop_state(TreeNodeId id) {
   by_state_.remove(id);
   free_states_.push_back(nodes_[id].state);
   nodes_[id].state = 0;
 }
 
-void RadixTree::evict_state(RadixNodeId id) {
+void RadixTree::evict_state(TreeNodeId id) {
   ++evictions_.states;
   if (!nodes_[id].state_used) ++evictions_.unused_states;
-  tell(id, RadixStateChange::evicted);
+  tell(id, TreeStateChange::evicted);
   drop_state(id);
 }
 
-void RadixTree::join_leaves(RadixNodeId id, RadixNodeId after) {
+void RadixTree::join_leaves(TreeNodeId id, TreeNodeId after) {
   const std::int64_t used = nodes_[id].used;
-  while (after != radix_root && nodes_[after].used > used) after = leaves_.previous(after);
-  for (RadixNodeId next; (next = leaves_.next(after)) != radix_root && nodes_[next].used < used;) after = next;
+  while (after != tree_root && nodes_[after].used > used) after = leaves_.previous(after);
+  for (TreeNodeId next; (next = leaves_.next(after)) != tree_root && nodes_[next].used < used;) after = next;
   leaves_.insert_after(after, id);
 }
 
-RadixNodeId RadixTree::remove_leaf(RadixNodeId id) {
+TreeNodeId RadixTree::remove_leaf(TreeNodeId id) {
   const Node& leaf = nodes_[id];
   contract([&] { return leaf.children == 0 && leaf.locks == 0 && leaf.state_locks == 0; },
            "a leaf is removed that nobody locks");
   if (leaf.state != 0) evict_state(id);
-  const RadixNodeId before = leaves_.previous(id);
+  const TreeNodeId before = leaves_.previous(id);
   leaves_.remove(id);
   tokens_ -= size(leaf);
   evictable_tokens_ -= size(leaf);
@@ -272,31 +272,31 @@ RadixNodeId RadixTree::remove_leaf(RadixNodeId id) {
   } else {
     token_pool_.give(size(leaf) / settings_.page, {});
   }
-  const RadixNodeId parent = leaf.parent;
+  const TreeNodeId parent = leaf.parent;
   free_node(id);
-  if (--nodes_[parent].children > 0 || parent == radix_root) return radix_root;
+  if (--nodes_[parent].children > 0 || parent == tree_root) return tree_root;
   join_leaves(parent, before);
   return parent;
 }
 
 void RadixTree::evict_tokens(std::int64_t tokens) {
   const std::int64_t wanted = evictions_.tokens + tokens;
-  for (RadixNodeId id = leaves_.front(); id != radix_root && evictions_.tokens < wanted;) {
+  for (TreeNodeId id = leaves_.front(); id != tree_root && evictions_.tokens < wanted;) {
     if (nodes_[id].locks > 0) {
       id = leaves_.next(id);
       continue;
     }
-    const RadixNodeId next = leaves_.next(id);
-    const RadixNodeId parent = remove_leaf(id);
-    const bool parent_first = parent != radix_root && (next == radix_root || nodes_[parent].used < nodes_[next].used);
+    const TreeNodeId next = leaves_.next(id);
+    const TreeNodeId parent = remove_leaf(id);
+    const bool parent_first = parent != tree_root && (next == tree_root || nodes_[parent].used < nodes_[next].used);
     id = parent_first ? parent : next;
   }
 }
 
 void RadixTree::evict_states(std::int64_t states) {
   const std::int64_t wanted = evictions_.states + states;
-  for (RadixNodeId id = by_state_.front(); id != radix_root && evictions_.states < wanted;) {
-    const RadixNodeId next = by_state_.next(id);
+  for (TreeNodeId id = by_state_.front(); id != tree_root && evictions_.states < wanted;) {
+    const TreeNodeId next = by_state_.next(id);
     const Node& node = nodes_[id];
     if (node.state_locks == 0) {
       if (node.children == 0 && node.locks == 0) {
@@ -309,15 +309,15 @@ void RadixTree::evict_states(std::int64_t states) {
   }
 }
 
-void RadixTree::trim_path(RadixNodeId tail) {
+void RadixTree::trim_path(TreeNodeId tail) {
   path_.clear();
-  for (RadixNodeId id = tail; id != radix_root; id = nodes_[id].parent)
+  for (TreeNodeId id = tail; id != tree_root; id = nodes_[id].parent)
     if (has_state(id)) path_.push_back(id);
   std::int64_t excess = std::ssize(path_) - settings_.max_states_per_path;
   for (auto id = path_.rbegin(); id != path_.rend() && excess > 0; ++id) {
     const Node& node = nodes_[*id];
     if (*id == tail || node.state_locks > 0 || node.children != 1) continue;
-    tell(*id, RadixStateChange::trimmed);
+    tell(*id, TreeStateChange::trimmed);
     drop_state(*id);
     ++trimmed_states_;
     --excess;
@@ -326,14 +326,14 @@ void RadixTree::trim_path(RadixNodeId tail) {
 
 std::vector<std::int64_t> RadixTree::state_positions() const {
   std::vector<std::int64_t> positions;
-  for (const RadixNodeId id : by_state_.in_order()) positions.push_back(nodes_[id].end);
+  for (const TreeNodeId id : by_state_.in_order()) positions.push_back(nodes_[id].end);
   std::sort(positions.begin(), positions.end());
   return positions;
 }
 
-PageRows RadixTree::rows_of(RadixNodeId node) const {
+PageRows RadixTree::rows_of(TreeNodeId node) const {
   PageRows rows(static_cast<std::size_t>(nodes_[node].end / settings_.page));
-  for (RadixNodeId id = node; id != radix_root; id = nodes_[id].parent)
+  for (TreeNodeId id = node; id != tree_root; id = nodes_[id].parent)
     std::copy(rows_[id].begin(), rows_[id].end(), rows.begin() + nodes_[id].start / settings_.page);
   return rows;
 }

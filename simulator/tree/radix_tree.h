@@ -14,30 +14,30 @@
 namespace hybridkv {
 
 /// A node of a radix tree, 0 = the root. Numbers of nodes that are gone are used again.
-using RadixNodeId = BlockId;
-inline constexpr RadixNodeId radix_root = null_block_id;
+using TreeNodeId = BlockId;
+inline constexpr TreeNodeId tree_root = null_block_id;
 
 /// A state slot, 0 = none (the engine's dummy).
 using StateSlot = BlockId;
 
 /// What a match found.
-struct RadixMatch {
-  RadixNodeId node = radix_root;  ///< deepest node walked that has all that a hit needs
+struct TreeMatch {
+  TreeNodeId node = tree_root;    ///< deepest node walked that has all that a hit needs
   std::int64_t hit_tokens = 0;    ///< where it ends
   std::int64_t kv_tokens = 0;     ///< that KV alone matched, >= hit_tokens
-  bool operator==(const RadixMatch&) const = default;
+  bool operator==(const TreeMatch&) const = default;
 };
 
 /// What became of a state of the tree.
-enum class RadixStateChange {
+enum class TreeStateChange {
   kept,     ///< an insertion took it
   trimmed,  ///< the limit of a path dropped it
   evicted,  ///< alone or with its node
 };
 
 /// What an insertion did.
-struct RadixInsertion {
-  RadixNodeId node = radix_root;    ///< the node that ends the inserted tokens
+struct TreeInsertion {
+  TreeNodeId node = tree_root;      ///< the node that ends the inserted tokens
   std::int64_t existing_tokens = 0; ///< whose KV was there before: the caller's is a duplicate
   bool took_state = false;          ///< the node keeps the offered slot; if not it is still the caller's
 };
@@ -49,12 +49,12 @@ struct OfferedPages {
 };
 
 /// What a tree has evicted so far.
-struct RadixEvictions {
+struct TreeEvictions {
   std::int64_t tokens = 0;
   std::int64_t states = 0;  ///< with their nodes or alone; not those that the limit of a path dropped
   std::int64_t nodes = 0;   ///< whole, with their tokens
   std::int64_t unused_states = 0;  ///< of the states, never hit before
-  bool operator==(const RadixEvictions&) const = default;
+  bool operator==(const TreeEvictions&) const = default;
 };
 
 /// The prefix tree over a dual pool of token slots and state slots (SGLang 0.5.23 UnifiedRadixCache, components FULL
@@ -86,29 +86,29 @@ class RadixTree {
   std::int64_t num_states() const { return by_state_.size(); }     ///< in the tree
   std::int64_t num_nodes() const { return index_.size(); }         ///< without the root
   std::int64_t evictable_tokens() const { return evictable_tokens_; }  ///< in nodes that nobody locks
-  const RadixEvictions& evictions() const { return evictions_; }
+  const TreeEvictions& evictions() const { return evictions_; }
   std::int64_t num_used_states() const { return used_states_; }        ///< so far, hit at least once
   std::int64_t num_trimmed_states() const { return trimmed_states_; }  ///< so far, dropped by the limit of a path
   std::int64_t num_splits() const { return splits_; }
-  bool has_state(RadixNodeId node) const { return state_of(node) != 0; }
-  StateSlot state_of(RadixNodeId node) const { return nodes_[node].state; }
-  std::int64_t end_of(RadixNodeId node) const { return nodes_[node].end; }
+  bool has_state(TreeNodeId node) const { return state_of(node) != 0; }
+  StateSlot state_of(TreeNodeId node) const { return nodes_[node].state; }
+  std::int64_t end_of(TreeNodeId node) const { return nodes_[node].end; }
 
   /// The longest prefix of the first `limit` tokens of a prompt. A node matched in part is split. The hit's state
   /// becomes the most recently used one; the hit and the nodes above it are used now, the hit last.
-  RadixMatch match(std::span<const TokenRun> prompt, std::int64_t limit);
+  TreeMatch match(std::span<const TokenRun> prompt, std::int64_t limit);
   /// Adds the first `tokens` tokens, cut to whole pages. KV that is there wins: the caller's pages of those tokens go
   /// back to the pool (or their rows become the tree's). `offered` 0: no state.
   /// Pre: what `pages` says is protected is in the tree and locked.
-  RadixInsertion insert(std::span<const TokenRun> prompt, std::int64_t tokens, StateSlot offered,
-                        const OfferedPages& pages);
+  TreeInsertion insert(std::span<const TokenRun> prompt, std::int64_t tokens, StateSlot offered,
+                       const OfferedPages& pages);
 
   /// Locks the KV of a node and of all above it.
-  void lock(RadixNodeId node);
-  void unlock(RadixNodeId node);
+  void lock(TreeNodeId node);
+  void unlock(TreeNodeId node);
   /// Locks the state of a node. Pre: it has one, or is the root, where this does nothing.
-  void lock_state(RadixNodeId node);
-  void unlock_state(RadixNodeId node);
+  void lock_state(TreeNodeId node);
+  void unlock_state(TreeNodeId node);
 
   /// Evicts leaves that nobody locks, least recently used first, until `tokens` are free again or none is left.
   void evict_tokens(std::int64_t tokens);
@@ -116,15 +116,15 @@ class RadixTree {
   void evict_states(std::int64_t states);
 
   /// Where set, called of every state that comes or goes: the chain of the run that it ends in, and its tokens.
-  std::function<void(std::uint64_t chain, std::int64_t tokens, RadixStateChange)> on_state;
+  std::function<void(std::uint64_t chain, std::int64_t tokens, TreeStateChange)> on_state;
 
   /// Depths of all states, ascending, for tests and reports.
   std::vector<std::int64_t> state_positions() const;
   /// Pages from the root to a node, where pages have numbers.
-  PageRows rows_of(RadixNodeId node) const;
+  PageRows rows_of(TreeNodeId node) const;
 
  private:
-  friend struct RadixPeek;
+  friend struct TreePeek;
 
   struct Node {
     std::int64_t start = 0, end = 0;         // tokens from the root
@@ -132,7 +132,7 @@ class RadixTree {
     std::uint64_t chain = empty_chain;       // of the run that holds token end - 1
     std::int64_t first_run = 0, last_run = 0;// of its prompt, that hold tokens start and end - 1
     RunStore::Stretch runs = 0;
-    RadixNodeId parent = radix_root;
+    TreeNodeId parent = tree_root;
     std::uint32_t children = 0;
     std::uint32_t locks = 0, state_locks = 0;
     StateSlot state = 0;
@@ -143,43 +143,43 @@ class RadixTree {
   struct Walk {
     std::span<const TokenRun> prompt;
     std::int64_t limit = 0;  // whole pages
-    RadixNodeId node = radix_root;
+    TreeNodeId node = tree_root;
     std::int64_t tokens = 0; // matched
     std::size_t run = 0;     // at or before the one that holds the next page's last token
   };
   // The child that begins with the next page of the walk, or the root: there is none.
-  RadixNodeId next_child(Walk& walk) const;
+  TreeNodeId next_child(Walk& walk) const;
   // Tokens from the root that the walk's prompt and a child have in common, whole pages. Pre: from next_child.
   std::int64_t common_tokens(const Walk& walk, const Node& child) const;
   // Number of the run that holds a token of the node.
   std::int64_t run_of(const Node& node, std::int64_t token) const;
   PrefixKey first_page_key(const Node& node) const;
-  RadixNodeId new_node();
-  void free_node(RadixNodeId id);
+  TreeNodeId new_node();
+  void free_node(TreeNodeId id);
   // Cuts a node in two; returns the upper one.
-  RadixNodeId split(RadixNodeId id, std::int64_t at);
-  RadixNodeId add_leaf(const Walk& walk, PageRows rows);
-  void use_now(RadixNodeId id);
+  TreeNodeId split(TreeNodeId id, std::int64_t at);
+  TreeNodeId add_leaf(const Walk& walk, PageRows rows);
+  void use_now(TreeNodeId id);
   // A node that lost its last child joins the leaves by its last use; the search starts behind a leaf near there.
-  void join_leaves(RadixNodeId id, RadixNodeId after);
+  void join_leaves(TreeNodeId id, TreeNodeId after);
   // Drops the shallowest states above a node that took one, beyond the limit of a path: not those of forks, nor locked.
-  void trim_path(RadixNodeId tail);
+  void trim_path(TreeNodeId tail);
   // Removes a leaf with all it has; returns the parent if that became a leaf, else the root.
-  RadixNodeId remove_leaf(RadixNodeId id);
-  void drop_state(RadixNodeId id);
-  void tell(RadixNodeId id, RadixStateChange change) const {
+  TreeNodeId remove_leaf(TreeNodeId id);
+  void drop_state(TreeNodeId id);
+  void tell(TreeNodeId id, TreeStateChange change) const {
     if (on_state) on_state(nodes_[id].chain, nodes_[id].end, change);
   }
-  void evict_state(RadixNodeId id);
+  void evict_state(TreeNodeId id);
   std::int64_t size(const Node& node) const { return node.end - node.start; }
 
   Settings settings_;
   TokenPool token_pool_;
   FreeQueue free_states_;
   std::vector<Node> nodes_;
-  std::vector<RadixNodeId> unused_;
+  std::vector<TreeNodeId> unused_;
   std::vector<PageRows> rows_;   // (node), where pages have numbers
-  std::vector<RadixNodeId> path_;// scratch
+  std::vector<TreeNodeId> path_; // scratch
   RunStore runs_;
   HashIndex index_;              // of nodes, by the key of their first page
   FreeQueue leaves_;             // locked ones too, least recently used first
@@ -190,7 +190,7 @@ class RadixTree {
   std::int64_t splits_ = 0;
   std::int64_t used_states_ = 0;
   std::int64_t trimmed_states_ = 0;
-  RadixEvictions evictions_;
+  TreeEvictions evictions_;
 };
 
 }  // namespace hybridkv

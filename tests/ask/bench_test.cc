@@ -60,9 +60,9 @@ TEST_CASE("golden: a row is checked before it is timed") {
                                .backends = {AttentionBackend::unified, AttentionBackend::paged},
                                .min_seconds = 0};
   std::size_t started = 0;
-  const std::vector<BenchedAttention> rows =
+  const std::vector<BenchAnswer> rows =
       bench(bench_rows(question), [&](const AttentionBenchSpec&, std::size_t row) { started += row == started; });
   CHECK(started == 2);
   REQUIRE(rows.size() == 2);
-  for (const BenchedAttention& row : rows) CHECK((row.result.is_correct() && row.result.runs > 0));
+  for (const BenchAnswer& row : rows) CHECK((row.result.is_correct() && row.result.runs > 0));
 }

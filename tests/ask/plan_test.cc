@@ -24,7 +24,7 @@ TEST_CASE("law: packs planned alone are those planned together") {
 TEST_CASE("law: findings are the comparison of the packs, and the ids of a request of the longest length") {
   const Scenario scenario = small_scenario("  attention_pack_size: [1, 3]\n");
   const PlanSet set = plan_scenario(scenario, scenario.pack_sizes);
-  const PlanFindings findings = findings_of(set);
+  const PlanAnswer findings = plan_answer(set);
   CHECK(findings.packs.best == compare_packs(set.plans).best);
   REQUIRE(findings.requests.size() == 2);
   for (std::size_t i = 0; i < 2; ++i)

@@ -53,7 +53,7 @@ void check_commands(const ScenarioFile& file, const Scenario& chosen, const std:
   CHECK(planned.engine == chosen.engine);
   CHECK(planned.pack_sizes == chosen.pack_sizes);
   if (commands.size() == 1) {
-    CHECK(chosen.engine.rules->radix_pools);
+    CHECK(chosen.engine.rules->tree_pools);
     CHECK(chosen.engine.cache_mode == CacheMode::none);
     return;
   }
@@ -74,9 +74,9 @@ TEST_CASE("law: every command that recommend prints is the question of its candi
     CAPTURE(i);
     Draw draw(static_cast<std::uint64_t>(i));
     const std::string release = draw.of({"vllm-2026-06", "vllm-0.33", "sglang-0.5.23"});
-    const bool radix = release == "sglang-0.5.23";
+    const bool tree_pools = release == "sglang-0.5.23";
     std::string engine = "  release: " + release + "\n", simulate = "simulate: {trace: {max_requests: 9}";
-    if (!radix) {
+    if (!tree_pools) {
       engine += draw.of({"", "  block_size_tokens: 128\n", "  kernel_block_sizes: [16, 32]\n"});
       simulate += draw.of({"", ", retention_interval_tokens: 46080", ", retention_interval_tokens: 0",
                            ", keep_all_checkpoints: true"});
@@ -94,7 +94,7 @@ TEST_CASE("law: every command that recommend prints is the question of its candi
     const CacheMode mode = draw.of({CacheMode::align, CacheMode::none});
     RecommendQuestion question;
     question.space.modes = {mode};
-    if (!radix) {
+    if (!tree_pools) {
       question.space.packs = {1, 2};
       question.space.block_floors = {draw.of({std::optional<std::int64_t>(), std::optional<std::int64_t>(256)})};
     }
@@ -104,7 +104,7 @@ TEST_CASE("law: every command that recommend prints is the question of its candi
       check_commands(file, chosen, candidate_commands(asked, scenario, answer, candidate));
       const CachePlan plan = make_plan(chosen.model, chosen.engine, chosen.limits);
       const CachePlan& searched = answer.result.layout_of(candidate).plan;
-      if (radix) CHECK(plan.radix == searched.radix);
+      if (tree_pools) CHECK(plan.tree_pools == searched.tree_pools);
       else CHECK(plan.num_blocks() == searched.num_blocks());
     }
   }

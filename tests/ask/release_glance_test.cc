@@ -45,5 +45,5 @@ TEST_CASE("edge: what vLLM 0.33 refuses is told, and of its own plans there is n
 TEST_CASE("law: the glance is the plan of the same scenario by that release") {
   const Scenario june = qwen("  cache_mode: align\n"), later = qwen("  release: vllm-0.33\n");
   const PlanSet set = plan_scenario(later, later.pack_sizes);
-  CHECK(findings_of(set, june).successor->capacity == set.plans.front().capacity.back());
+  CHECK(plan_answer(set, june).successor->capacity == set.plans.front().capacity.back());
 }

@@ -148,7 +148,7 @@ TEST_CASE("edge: where caching is the default the option of the mode, which is d
 
 TEST_CASE("law: engines whose rules are read are searched, and those with blocks are told no flag") {
   for (const EngineRules* const rules : all_engine_rules()) {
-    if (!rules->is_read) continue;
+    if (!rules->source_only) continue;
     CAPTURE(rules->name);
     const Scenario scenario = small_scenario(fmt::format("  release: {}\n", rules->name),
                                              "simulate: {trace: {max_requests: 5}}\n");

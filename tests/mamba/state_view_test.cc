@@ -7,7 +7,7 @@ namespace {
 
 /// Fills a state with bit patterns of its own, NaN codes included.
 void scribble(const StateView& state, std::uint64_t seed) {
-  std::vector<std::byte> bytes = snapshot(state);
+  std::vector<std::byte> bytes = saved_state(state);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(mix(seed, i));
   restore(state, bytes);
 }
@@ -18,14 +18,14 @@ TEST_CASE("law: snapshot, restore and copy keep every bit and touch nothing else
       CAPTURE(family_name(spec));
       StatePages pages(spec, 3, dtype);
       scribble(pages.at(1), 5);
-      const std::vector<std::byte> taken = snapshot(pages.at(1));
+      const std::vector<std::byte> taken = saved_state(pages.at(1));
       const std::vector<std::byte> before = pages.bytes();
       zero_state(pages.at(1));
-      CHECK(snapshot(pages.at(1)) == std::vector<std::byte>(taken.size(), std::byte{0}));
+      CHECK(saved_state(pages.at(1)) == std::vector<std::byte>(taken.size(), std::byte{0}));
       restore(pages.at(1), taken);
       CHECK(pages.bytes() == before);
       copy_state(pages.at(1), pages.at(2));
-      CHECK(snapshot(pages.at(2)) == taken);
+      CHECK(saved_state(pages.at(2)) == taken);
       zero_state(pages.at(2));
       CHECK(pages.bytes() == before);
     }
@@ -39,7 +39,7 @@ TEST_CASE("law: a copy between places with other strides keeps every bit") {
       make_view(memory, DType::bf16, Layout({{"step", 3, 1}, {"channel", 7, 5}}, 500)), {}};
   scribble(dense, 1);
   copy_state(dense, strided);
-  CHECK(snapshot(strided) == snapshot(dense));
+  CHECK(saved_state(strided) == saved_state(dense));
   CHECK(load_element(strided.conv.address({2, 6}), DType::bf16) ==
         doctest::Approx(load_element(dense.conv.address({2, 6}), DType::bf16)));
 }
@@ -49,7 +49,7 @@ TEST_CASE("fault: one changed bit is seen") {
   scribble(pages.at(0), 5);
   copy_state(pages.at(0), pages.at(1));
   *pages.at(1).ssm.address({3, 9, 11}) ^= std::byte{1};
-  CHECK(snapshot(pages.at(0)) != snapshot(pages.at(1)));
+  CHECK(saved_state(pages.at(0)) != saved_state(pages.at(1)));
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST_CASE("fault: the laws can be broken in one allocation too") {
             }
         }) == "a placement leaves the piece of its id");
   CHECK(broken([](CachePlan& plan) { plan.views.push_back(plan.views[0]); }) == "two placements share a byte");
-  CHECK(broken([](CachePlan& plan) { plan.waste.per_block[0].empty_slot_bytes += 1; }) ==
+  CHECK(broken([](CachePlan& plan) { plan.waste.per_block[0].empty_position_bytes += 1; }) ==
         "an entry of group 0 has bytes of no name");
   const CachePlan spread = [] {
     EngineSpec engine{.rules = &rules_of_vllm_0_33};

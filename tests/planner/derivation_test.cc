@@ -59,14 +59,14 @@ TEST_CASE("golden: how many requests run beside a radix tree is derived, by its 
   int trees = 0;
   for (const DerivedCase& one : derived_cases()) {
     const CachePlan plan = derived_plans(one).plans.front();
-    if (!plan.radix) continue;
+    if (!plan.tree_pools) continue;
     CAPTURE(one.name);
     std::map<std::string, std::int64_t> derived;
     for (const Decision& decision : plan.derivation)
       if (const auto* count = std::get_if<std::int64_t>(&decision.result.value))
         derived[decision.result.symbol] = *count;
-    CHECK(derived.at("running requests of the engine") == plan.radix->split.max_running);
-    CHECK(derived.at("requests by state slots") == plan.radix->split.state_slots / plan.radix->split.slots_per_request);
+    CHECK(derived.at("running requests of the engine") == plan.tree_pools->split.max_running);
+    CHECK(derived.at("requests by state slots") == plan.tree_pools->split.state_slots / plan.tree_pools->split.state_slots_per_request);
     ++trees;
   }
   CHECK(trees > 5);

@@ -10,9 +10,9 @@
 #include "engines/tensorrt_llm/rules.h"
 #include "engines/vllm/rules.h"
 #include "planner/plan.h"
-#include "planner/radix_settings.h"
+#include "planner/tree_settings.h"
 #include "planner/group_settings.h"
-#include "planner/read_settings.h"
+#include "planner/tensor_pool_settings.h"
 #include "tests/planner/models.h"
 
 namespace hybridkv::testing {
@@ -88,7 +88,7 @@ inline void add_allocations(std::vector<DerivedCase>& all) {
 }
 
 /// Engines whose rules are read: pool groups in every mode, and rows by sequence.
-inline void add_read(std::vector<DerivedCase>& all) {
+inline void add_source_only(std::vector<DerivedCase>& all) {
   const auto add = [&](const char* name, const ModelSpec& model, const EngineRules* rules,
                        CacheMode mode) -> EngineSpec& {
     all.push_back({name, model, engine_of(mode, 1)});
@@ -117,7 +117,7 @@ inline void add_read(std::vector<DerivedCase>& all) {
   add("rows without checkpoints", kimi_k3(), &rules_of_llama_cpp, CacheMode::none).max_running_requests = 9;
 }
 
-inline void add_radix_pools(std::vector<DerivedCase>& all) {
+inline void add_tree_pools(std::vector<DerivedCase>& all) {
   const auto add = [&](const char* name, const ModelSpec& model) -> EngineSpec& {
     all.push_back({name, model, engine_of(CacheMode::align, 1, 2)});
     all.back().engine.rules = &rules_of_sglang_0_5_23;
@@ -125,9 +125,9 @@ inline void add_radix_pools(std::vector<DerivedCase>& all) {
     return all.back().engine;
   };
   EngineSpec& elastic = add("radix pools, elastic, pages", qwen35_397b());
-  elastic.own.set(radix_key::unified_memory, true);
-  elastic.own.set(radix_key::page_size, 64);
-  elastic.own.set(radix_key::max_total_tokens, 300'000);
+  elastic.own.set(tree_key::unified_memory, true);
+  elastic.own.set(tree_key::page_size, 64);
+  elastic.own.set(tree_key::max_total_tokens, 300'000);
   EngineSpec& drafted = add("radix pools, drafts", qwen35_397b());
   drafted.speculative_tokens = 4;
   drafted.mtp_layers = 1;
@@ -140,13 +140,13 @@ inline void add_radix_pools(std::vector<DerivedCase>& all) {
     EngineSpec& replayed = add("radix pools, rings", model);
     replayed.speculative_tokens = 4;
     replayed.max_running_requests = 48;
-    replayed.own.set(radix_key::linear_replayssm_spec, true);
+    replayed.own.set(tree_key::linear_replayssm_spec, true);
   }
   add("radix pools, no buffer", granite_h_small())
-      .own.set(radix_key::mamba_radix_cache_strategy, RadixStrategy::no_buffer);
+      .own.set(tree_key::mamba_radix_cache_strategy, TreeStrategy::no_buffer);
   EngineSpec& sized = add("radix pools by size", lfm25());
-  sized.own.set(radix_key::max_mamba_cache_size, 300);
-  sized.own.set(radix_key::attention_data_parallel, 2);
+  sized.own.set(tree_key::max_mamba_cache_size, 300);
+  sized.own.set(tree_key::attention_data_parallel, 2);
   EngineSpec& plain = add("radix pools without a tree", falcon_h1_3b());
   plain.cache_mode = CacheMode::none;
   plain.max_running_requests = 12;
@@ -201,8 +201,8 @@ inline std::vector<DerivedCase> derived_cases() {
     all.back().engine.strategy = strategy;
     all.back().engine.mamba_block_size_tokens = 256;
   }
-  add_read(all);
-  add_radix_pools(all);
+  add_source_only(all);
+  add_tree_pools(all);
   add_allocations(all);
   DerivedCase split{"kernel blocks, head-major, two loads", granite_h_small(), engine_of(CacheMode::align, 2, 2)};
   split.engine.kernel_block_sizes = {16, 32};

@@ -44,7 +44,7 @@ TEST_CASE("rule: Jenga and compact slots are read, as releases of their own and 
     engine.strategy = strategy;
     for (const EngineRules* const with : {rules, &rules_of_vllm_2026_06}) {
       engine.rules = with;
-      CHECK(evidence_of_plan(engine) == Evidence::read);
+      CHECK(evidence_of_plan(engine) == Evidence::source_only);
     }
   }
 }
@@ -52,6 +52,6 @@ TEST_CASE("rule: Jenga and compact slots are read, as releases of their own and 
 TEST_CASE("rule: releases that were run assume nothing") {
   for (const EngineRules* const rules : all_engine_rules()) {
     CAPTURE(rules->title);
-    CHECK((rules->is_read || rules->assumptions.empty()));
+    CHECK((rules->source_only || rules->assumptions.empty()));
   }
 }

@@ -77,7 +77,7 @@ TEST_CASE("golden: engine.layers_per_group overrides the rule, as far as some gr
   REQUIRE(plan.groups.size() == 6);
   CHECK(plan.groups[0].layers().size() == 12);
   CHECK(plan.groups[5].layers().size() == 8);
-  CHECK(plan.groups[5].padding_slots == 4);
+  CHECK(plan.groups[5].padding_positions == 4);
   // Packs of 4: 4 pages of attention; a group of 2 of them.
   engine.attention_pack_size = 4;
   engine.layers_per_group = 2;
@@ -98,10 +98,10 @@ TEST_CASE("golden: one MTP layer makes 17 layers per group of the 27B") {
   REQUIRE(plan.groups.size() == 4);  // three gdn groups, then attention
   CHECK(plan.groups[3].layers().size() == 17);
   CHECK(plan.groups[3].layers().back() == 64);
-  CHECK(plan.groups[3].padding_slots == 0);
+  CHECK(plan.groups[3].padding_positions == 0);
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(plan.groups[i].layers().size() == 16);
-    CHECK(plan.groups[i].padding_slots == 1);
+    CHECK(plan.groups[i].padding_positions == 1);
   }
   CHECK(pool_layers(plan.pools[0]) == Layers{0, 1, 2, 3});
   CHECK(pool_layers(plan.pools[16]) == Layers{64});
@@ -144,8 +144,8 @@ TEST_CASE("golden: group i takes pages i, i + groups, …, the last pack may be 
   CHECK(groups[2].pages == Pages{{2}, {5}});
   CHECK(groups[3].pages == Pages{{0, 1}, {4, 5}});
   CHECK(groups[4].pages == Pages{{2, 3}, {6}});
-  CHECK(groups[0].padding_slots == 0);
-  CHECK(groups[4].padding_slots == 1);
+  CHECK(groups[0].padding_positions == 0);
+  CHECK(groups[4].padding_positions == 1);
 }
 
 TEST_CASE("golden: pool j is shared by the j-th page of every group") {
@@ -164,7 +164,7 @@ TEST_CASE("law: every layer is in exactly one group of its spec, in the order of
     std::map<std::int64_t, Layers> seen;  // spec -> layers
     for (const GroupPlan& group : plan.groups) {
       const SpecPlan& spec = plan.specs[group.spec];
-      RC_ASSERT(std::ssize(group.pages) + group.padding_slots == std::ssize(plan.pools));
+      RC_ASSERT(std::ssize(group.pages) + group.padding_positions == std::ssize(plan.pools));
       for (const Layers& page : group.pages) {
         const auto first = std::find(spec.layers.begin(), spec.layers.end(), page.front());
         RC_ASSERT((first - spec.layers.begin()) % spec.layers_per_page == 0);

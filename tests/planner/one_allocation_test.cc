@@ -95,7 +95,7 @@ TEST_CASE("regression: a request takes ids of hidden states and drafts on every 
                                   [](const GroupPlan& one) { return one.pages.empty(); });
   REQUIRE(group != stages[0].groups.end());
   CHECK(stages[0].spec_of(*group).attention->kind == AttentionKind::hidden_state);
-  CHECK(group->padding_slots == std::ssize(stages[0].lanes));  // the whole block is lost on this stage
+  CHECK(group->padding_positions == std::ssize(stages[0].lanes)); // the whole block is lost on this stage
   CHECK(stages[0].capacity.front().blocks_per_request == stages[1].capacity.front().blocks_per_request);
   const std::vector<bool> drafts = tables_that_draft(stages[0]);
   CHECK(std::count(drafts.begin(), drafts.end(), true) == 1);

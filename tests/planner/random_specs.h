@@ -19,7 +19,7 @@
 #include "engines/vllm/rules.h"
 #include "planner/plan.h"
 #include "planner/group_settings.h"
-#include "planner/read_settings.h"
+#include "planner/tensor_pool_settings.h"
 
 /// Random specs of models, engines and limits that engines could really be given, for the laws of a plan. Most of
 /// them can be planned; the rest is refused for a reason a user could meet (ranks, kernel blocks, memory, load).
@@ -193,7 +193,7 @@ inline void choose_layers(ModelSpec& model, SpecSize size, const LayerKinds& kin
 }
 
 /// What of an engine whose rules are read is told; the model may still be none that is planned for it.
-inline void choose_read_engine(EngineSpec& engine) {
+inline void choose_source_only_engine(EngineSpec& engine) {
   const bool rows = engine.strategy == Strategy::sequence_rows;
   const EngineSpec drawn = engine;
   engine = {.rules = rows ? &rules_of_llama_cpp : &rules_of_tensorrt_llm,
@@ -241,7 +241,7 @@ inline void choose_strategy(RandomSpecs& specs) {
   EngineSpec& engine = specs.engine;
   engine.strategy = pick(std::vector<Strategy>(all_strategies.begin(), all_strategies.end()));
   if (keeps_tensors_apart(engine.strategy)) {
-    if (is_plain_hybrid(specs.model)) return choose_read_engine(engine);
+    if (is_plain_hybrid(specs.model)) return choose_source_only_engine(engine);
     engine.strategy = Strategy::packed_attention;
   }
   if (engine.strategy == Strategy::two_level && !one_in(20)) engine.attention_pack_size = 1;

@@ -88,7 +88,7 @@ TEST_CASE("law: the longest request in so many entries takes no more of them, on
 
 TEST_CASE("golden: what mechanisms of other engines keep of states") {
   Arrangement tree = settings(CacheMode::align, 3);
-  tree.radix.emplace().split.slots_per_request = 4;
+  tree.tree_pools.emplace().split.state_slots_per_request = 4;
   CHECK(entries_of(tree, states(), 1000) == 4);
   Arrangement rows = settings(CacheMode::align, 3);
   rows.rows.emplace();

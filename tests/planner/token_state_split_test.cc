@@ -24,9 +24,9 @@ std::optional<T> given(const json& row, const char* key) {
   return row.at(key).is_null() ? std::nullopt : std::optional<T>(row.at(key).get<T>());
 }
 
-SlotHolding holding_of(const json& row) {
+StateSlotHolding holding_of(const json& row) {
   return {.radix_cache = row.at("radix"),
-          .strategy = parse_radix_strategy(given<std::string>(row, "strategy").value_or("no_buffer")).value(),
+          .strategy = parse_tree_strategy(given<std::string>(row, "strategy").value_or("no_buffer")).value(),
           .overlap_schedule = row.at("overlap"),
           .skip_decode_lock = row.at("skip_decode_lock")};
 }
@@ -39,10 +39,10 @@ std::optional<ReplayRing> ring_of(const json& row) {
 
 SplitInputs inputs_of(const json& row) {
   return {.memory_gib = row.at("mem_gib"),
-          .slot_bytes = row.at("slot_bytes"),
+          .state_slot_bytes = row.at("slot_bytes"),
           .token_bytes = row.at("cell_bytes_per_token"),
           .page_tokens = row.at("page_size"),
-          .slots_per_request = slots_per_request(holding_of(row)),
+          .state_slots_per_request = state_slots_per_request(holding_of(row)),
           .full_memory_ratio = row.at("mamba_full_memory_ratio"),
           .max_mamba_cache_size = given<std::int64_t>(row, "max_mamba_cache_size"),
           .max_running_requests = given<std::int64_t>(row, "max_running_requests"),
@@ -56,7 +56,7 @@ SplitInputs inputs_of(const json& row) {
 
 /// 40 GiB of Qwen3.5-397B at TP2, as the engine splits them without any flag.
 SplitInputs qwen_397b() {
-  return {.memory_gib = 40, .slot_bytes = 96'030'720, .token_bytes = 15'360, .slots_per_request = 5,
+  return {.memory_gib = 40, .state_slot_bytes = 96'030'720, .token_bytes = 15'360, .state_slots_per_request = 5,
           .context_tokens = context_tokens};
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("golden: state slots, token slots and running requests of 125 configur
       continue;
     }
     const TokenStateSplit split = split_memory(inputs);
-    CHECK(split.slots_per_request == row.at("slots_per_request").get<std::int64_t>());
+    CHECK(split.state_slots_per_request == row.at("slots_per_request").get<std::int64_t>());
     CHECK(split.state_slots == row.at("state_slots").get<std::int64_t>());
     CHECK(split.token_slots == row.at("token_slots").get<std::int64_t>());
     CHECK(split.max_running == row.at("max_running").get<std::int64_t>());
@@ -103,13 +103,13 @@ TEST_CASE("golden: default splits, best ratios and idle bytes of the worked numb
   REQUIRE(rows.size() == 9);
   const auto rounded = [](double value, int digits) { return std::round(value * std::pow(10, digits)); };
   for (const json& row : rows) {
-    const RadixStrategy strategy = parse_radix_strategy(row["strategy"].get<std::string>()).value();
-    SplitInputs inputs{.memory_gib = 40, .slot_bytes = row["slot_bytes"], .token_bytes = row["cell"],
-                       .slots_per_request = slots_per_request({.strategy = strategy}),
+    const TreeStrategy strategy = parse_tree_strategy(row["strategy"].get<std::string>()).value();
+    SplitInputs inputs{.memory_gib = 40, .state_slot_bytes = row["slot_bytes"], .token_bytes = row["cell"],
+                       .state_slots_per_request = state_slots_per_request({.strategy = strategy}),
                        .context_tokens = context_tokens};
     const TokenStateSplit split = split_memory(inputs);
-    CHECK(split.slots_per_request == row["S"].get<std::int64_t>());
-    CHECK(rounded(static_cast<double>(inputs.slot_bytes) / static_cast<double>(inputs.token_bytes), 2) ==
+    CHECK(split.state_slots_per_request == row["S"].get<std::int64_t>());
+    CHECK(rounded(static_cast<double>(inputs.state_slot_bytes) / static_cast<double>(inputs.token_bytes), 2) ==
           rounded(row["slot_in_tokens"], 2));
     CHECK(split.state_slots == row["default_slots"].get<std::int64_t>());
     CHECK(split.token_slots == row["default_tokens"].get<std::int64_t>());
@@ -119,7 +119,7 @@ TEST_CASE("golden: default splits, best ratios and idle bytes of the worked numb
       CAPTURE(at.dump());
       const std::optional<RatioAdvice> advice = advise_ratio(inputs, split, tokens);
       REQUIRE(advice.has_value());
-      CHECK(split.state_slots / split.slots_per_request == at["by_slots"].get<std::int64_t>());
+      CHECK(split.state_slots / split.state_slots_per_request == at["by_slots"].get<std::int64_t>());
       CHECK(split.token_slots / tokens == at["by_tokens"].get<std::int64_t>());
       CHECK(advice->running_now == at["default"].get<std::int64_t>());
       CHECK(rounded(advice->balanced_ratio, 4) == rounded(at["r_star"], 4));
@@ -142,7 +142,7 @@ TEST_CASE("golden: speculation and ReplaySSM as the notes have them") {
   CHECK(states.state_slots == 114);
   CHECK(states.token_slots == 1'408'161);
   CHECK(states.max_running == 22);
-  CHECK(states.draft_state_bytes == inputs.slot_bytes * 23 * 4);
+  CHECK(states.draft_state_bytes == inputs.state_slot_bytes * 23 * 4);
   inputs.replay = replay_ring(testing::qwen_gdn(16, 64), 45, {.tensor_parallel = 2});
   const TokenStateSplit replayed = split_memory(inputs);
   CHECK(replayed.state_slots == 203);
@@ -156,15 +156,15 @@ TEST_CASE("law: a ring in the slots is charged with every slot, the dummy too") 
   const KdaSpec kda{.heads = 32, .head_dim = 128};
   const std::optional<ReplayRing> ring = replay_ring(kda, 20, {.tensor_parallel = 2});
   REQUIRE(ring.has_value());
-  CHECK(ring->in_slots);
+  CHECK(ring->in_state_slots);
   CHECK(ring->row_bytes == 20 * 16 * (16 * 128 * (4 * 2 + 4) + 16 * 4));
-  SplitInputs inputs{.memory_gib = 40, .slot_bytes = 21'708'800, .token_bytes = 8'064, .slots_per_request = 5,
+  SplitInputs inputs{.memory_gib = 40, .state_slot_bytes = 21'708'800, .token_bytes = 8'064, .state_slots_per_request = 5,
                      .max_running_requests = 64, .draft_tokens = 4, .replay = ring, .context_tokens = context_tokens};
   const TokenStateSplit split = split_memory(inputs);
   CHECK(split.ring_bytes == (split.state_slots + 1) * ring->row_bytes);
   SplitInputs wider = inputs;
   wider.replay.reset();
-  wider.slot_bytes += ring->row_bytes;
+  wider.state_slot_bytes += ring->row_bytes;
   wider.draft_tokens = 0;
   CHECK(split.state_slots == split_memory(wider).state_slots);
   CHECK(!replay_ring(Mamba2Spec{.heads = 64, .head_dim = 64, .state_size = 128}, 23, {}).has_value());
@@ -180,9 +180,9 @@ TEST_CASE("edge: attention ranks share explicit slots and requests, not a ratio"
   CHECK(split_memory(inputs).state_slots == 200);
   inputs.max_mamba_cache_size.reset();
   inputs.radix_cache = false;
-  inputs.slots_per_request = 1;
+  inputs.state_slots_per_request = 1;
   CHECK(split_memory(inputs).state_slots == 7);
-  CHECK(split_memory(inputs).by == SlotCount::requests);
+  CHECK(split_memory(inputs).by == StateSlotCount::requests);
 }
 
 TEST_CASE("edge: what the engine refuses to start with") {
@@ -199,7 +199,7 @@ TEST_CASE("edge: what the engine refuses to start with") {
   inputs = qwen_397b();
   inputs.draft_tokens = 4;
   CHECK(refused_path(inputs) == "engine.max_running_requests");
-  CHECK_THROWS_AS(slots_per_request({.strategy = RadixStrategy::extra_buffer_lazy, .overlap_schedule = false}),
+  CHECK_THROWS_AS(state_slots_per_request({.strategy = TreeStrategy::extra_buffer_lazy, .overlap_schedule = false}),
                   SpecError);
 }
 
@@ -245,7 +245,7 @@ TEST_CASE("law: an elastic buffer holds the slots of either kind alone, but for 
   const TokenStateSplit split = split_memory(inputs);
   const UnifiedPool pool = unified_pool(inputs, split);
   CHECK(pool.state_in_tokens == 6'252);
-  CHECK(pool.total_bytes == pool.token_part_bytes + 210 * inputs.slot_bytes);
-  CHECK(pool.largest_states == pool.total_bytes / inputs.slot_bytes - 1);
+  CHECK(pool.total_bytes == pool.token_part_bytes + 210 * inputs.state_slot_bytes);
+  CHECK(pool.largest_states == pool.total_bytes / inputs.state_slot_bytes - 1);
   CHECK(pool.largest_tokens == pool.total_bytes / inputs.token_bytes - 6'252);
 }

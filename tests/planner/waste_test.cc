@@ -34,7 +34,7 @@ TEST_CASE("golden: waste of a block id with a short pack (N = 4 of 15 layers)") 
     const std::int64_t layers = i < 9 ? 4 : 3;
     CHECK(group.group == static_cast<std::int64_t>(i));
     CHECK(group.state_padding_bytes == layers * (2'162'688 - 2'134'016));
-    CHECK(group.empty_slot_bytes == (4 - layers) * 2'162'688);
+    CHECK(group.empty_position_bytes == (4 - layers) * 2'162'688);
     CHECK(group.attention_padding_bytes == 0);
     CHECK(group.short_pack_bytes == 0);
   }
@@ -59,7 +59,7 @@ TEST_CASE("golden: every byte of the pools under a stated load") {
   CHECK(load.state_bytes == 2 * 45 * std::int64_t(2'134'016));
   CHECK(load.extra_state_bytes == 2 * 45 * std::int64_t(2'134'016));  // align: the second of two blocks
   CHECK(load.state_padding_bytes == 2 * 2 * 45 * std::int64_t(2'162'688 - 2'134'016));
-  CHECK(load.empty_slot_bytes == 2 * 2 * 3 * std::int64_t(2'162'688));
+  CHECK(load.empty_position_bytes == 2 * 2 * 3 * std::int64_t(2'162'688));
   CHECK(load.short_pack_bytes == (2 + 1) * 528 * 1024);
   CHECK(load.block_tail_bytes == (2 * 528 - 1000) * 15 * 1024);
   CHECK(load.attention_padding_bytes == 0);
@@ -129,7 +129,7 @@ TEST_CASE("law: used, wasted and free bytes are the bytes of the pools") {
       RC_ASSERT(accounted(load) == pools);
       for (std::int64_t bytes :
            {load.token_bytes, load.state_bytes, load.extra_state_bytes, load.state_padding_bytes,
-            load.attention_padding_bytes, load.short_pack_bytes, load.empty_slot_bytes, load.block_tail_bytes,
+            load.attention_padding_bytes, load.short_pack_bytes, load.empty_position_bytes, load.block_tail_bytes,
             load.null_block_bytes, load.free_bytes})
         RC_ASSERT(bytes >= 0);
     }));

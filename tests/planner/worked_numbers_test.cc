@@ -211,7 +211,7 @@ TEST_CASE("golden: layers that padding of groups costs, as 0.33 warns") {
     const CachePlan plan = make_plan(model_of_row(model), engine_of_row({"sm90", model, "1", "align"}),
                                      {.max_model_lens = {32'768}});
     std::int64_t empty = 0;
-    for (const GroupPlan& group : plan.groups) empty += group.padding_slots;
+    for (const GroupPlan& group : plan.groups) empty += group.padding_positions;
     const auto layers = std::ssize(plan.specs.front().layers);
     const double percent = 100.0 * static_cast<double>(empty) / static_cast<double>(layers);
     return fmt::format("{} of {}: {:.2f} %", empty, layers, percent);

@@ -13,8 +13,8 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 /// Three settings, of which the last is refused: blocks that differ by their grain, and groups that do not differ.
-Comparison sample_comparison() {
-  Comparison comparison;
+CompareAnswer sample_comparison() {
+  CompareAnswer comparison;
   comparison.settings = {{"old", "a", {{"engine.release", "old"}}, "", {}},
                          {"new", "a", {{"engine.release", "new"}}, "", {"no view"}},
                          {"none", "a", {{"engine.release", ""}}, "a.yaml:1: it has no mode all", {}}};
@@ -94,7 +94,7 @@ TEST_CASE("golden: the JSON of a comparison") {
 }
 
 TEST_CASE("regression: a length that nothing bounds is no number in JSON, of rows, rules and what they are made of") {
-  Comparison comparison = sample_comparison();
+  CompareAnswer comparison = sample_comparison();
   const std::vector<ComparedValue> lengths{largest_tokens, largest_tokens - 1, {}};
   comparison.rows.front().values = comparison.rows.front().rules.front().values = lengths;
   comparison.rows.front().rules.front().inputs.front().values = lengths;
@@ -118,7 +118,7 @@ TEST_CASE("golden: the CSV of a comparison has all rows and their rules") {
 
 TEST_CASE("golden: a part of a row names the row that it is of, also where that one does not differ") {
   using I = std::int64_t;
-  Comparison comparison = sample_comparison();
+  CompareAnswer comparison = sample_comparison();
   comparison.settings.pop_back();
   comparison.rows = {{"bytes_per_request", "bytes of a request", "bytes", {I{10}, I{20}}, true, {}},
                      {"ideal_bytes_per_request", "- ideally", "bytes", {I{5}, I{6}}, true, {}},
@@ -135,7 +135,7 @@ TEST_CASE("golden: a part of a row names the row that it is of, also where that 
 }
 
 TEST_CASE("edge: settings that are equal are said to be") {
-  Comparison comparison = sample_comparison();
+  CompareAnswer comparison = sample_comparison();
   comparison.settings.resize(1);
   comparison.rows.resize(2);
   for (ComparedRow& row : comparison.rows) row = {row.name, row.title, row.unit, {std::int64_t{4}}, false, {}};
@@ -145,7 +145,7 @@ TEST_CASE("edge: settings that are equal are said to be") {
 }
 
 TEST_CASE("edge: a table of many settings is folded, sentences are wrapped") {
-  Comparison comparison = sample_comparison();
+  CompareAnswer comparison = sample_comparison();
   for (ComparedSetting& setting : comparison.settings) setting.name = std::string(30, 'n') + setting.name;
   std::istringstream lines(render_compare(comparison, Format::table, {.width = 80}));
   for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(display_width(line) <= 80, line);

@@ -52,7 +52,7 @@ class Lookup {
                               {"scheduler_block_tokens", "S"},
                               {"hash_block_tokens", "h"}});
     look_at_load();
-    if (plan_.radix) look_at_radix(json_["radix"]);
+    if (plan_.tree_pools) look_at_tree_pools(json_["radix"]);
     if (plan_.pool_groups)
       look_at(json_["pool_groups"], {{"grain_bytes", "grain"}, {"typical_tokens", "typical length"},
                                      {"typical_blocks", "blocks of a typical request"},
@@ -298,20 +298,20 @@ class Lookup {
     require("unallocated_bytes", "unallocated", json_["waste"]["unallocated_bytes"]);
   }
 
-  void look_at_radix(const Json& radix) {
-    look_at(radix, {{"page_tokens", "B"}, {"slot_bytes", "bytes of a slot"}, {"token_bytes", "bytes of a token"},
-                    {"checkpoint_tokens", "G"}, {"decode_tokens", "I"}});
-    look_at(radix["split"], {{"slots_per_request", "S"}, {"state_slots", "K"}, {"token_slots", "token slots"},
-                             {"max_running", "running requests of the engine"},
-                             {"draft_requests", "requests with states of draft steps"},
-                             {"draft_state_bytes", "states of draft steps"}, {"ring_bytes", "rings of ReplaySSM"},
-                             {"token_memory_bytes", "memory of tokens"}});
-    if (radix.contains("unified"))
-      look_at(radix["unified"], {{"token_part_bytes", "part of tokens in the elastic buffer"},
-                                 {"total_bytes", "elastic buffer"}, {"state_in_tokens", "tokens that a state costs"},
-                                 {"largest_tokens", "token slots without states"},
-                                 {"largest_states", "state slots without tokens"}});
-    for (const Json& advice : radix["advice"]) {
+  void look_at_tree_pools(const Json& tree_pools) {
+    look_at(tree_pools, {{"page_tokens", "B"}, {"slot_bytes", "bytes of a slot"}, {"token_bytes", "bytes of a token"},
+                         {"checkpoint_tokens", "G"}, {"decode_tokens", "I"}});
+    look_at(tree_pools["split"], {{"slots_per_request", "S"}, {"state_slots", "K"}, {"token_slots", "token slots"},
+                                  {"max_running", "running requests of the engine"},
+                                  {"draft_requests", "requests with states of draft steps"},
+                                  {"draft_state_bytes", "states of draft steps"}, {"ring_bytes", "rings of ReplaySSM"},
+                                  {"token_memory_bytes", "memory of tokens"}});
+    if (tree_pools.contains("unified"))
+      look_at(tree_pools["unified"], {{"token_part_bytes", "part of tokens in the elastic buffer"},
+                                      {"total_bytes", "elastic buffer"}, {"state_in_tokens", "tokens that a state costs"},
+                                      {"largest_tokens", "token slots without states"},
+                                      {"largest_states", "state slots without tokens"}});
+    for (const Json& advice : tree_pools["advice"]) {
       const std::string at = fmt::format(" at {} tokens", advice["tokens"].get<std::int64_t>());
       look_at(advice, {{"tokens", "length of the advice"}, {"balanced_ratio", "balanced ratio" + at},
                        {"best_ratio", "best ratio" + at}, {"best_state_slots", "state slots at the best ratio" + at},

@@ -133,7 +133,7 @@ TEST_CASE("golden: the report on Qwen3.5-397B holds inputs, plans, derivations a
   inputs.planned.limits = {.max_model_lens = {32768}, .longest_prompt_tokens = 370};
   for (const std::vector<std::int64_t>& packs : {std::vector<std::int64_t>{4, 5}, std::vector<std::int64_t>{5}}) {
     inputs.planned.set = make_plans(inputs.planned.model, inputs.planned.engine, inputs.planned.limits, packs);
-    inputs.findings = findings_of(inputs.planned.set);
+    inputs.findings = plan_answer(inputs.planned.set);
     inputs.why_not_verified = "Not verified here.";
     inputs.commands = {"hybridkv plan qwen3.5-397b"};
     const std::string html = render_html(scenario_report(inputs));
@@ -154,7 +154,7 @@ TEST_CASE("law: a verification in a report does not tell the time") {
   inputs.planned.limits.max_model_lens = {256};
   inputs.planned.set =
       make_plans(inputs.planned.model, inputs.planned.engine, inputs.planned.limits, std::vector<std::int64_t>{1});
-  inputs.findings = findings_of(inputs.planned.set);
+  inputs.findings = plan_answer(inputs.planned.set);
   VerifyReport run;
   run.checks = {{.name = "alignment", .status = CheckStatus::passed, .count = 3, .unit = "tensors"}};
   run.requests = default_requests(inputs.planned.set.plans[0]);

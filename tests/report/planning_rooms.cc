@@ -126,7 +126,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 RoomAnswer csv_room(const AskedQuestion& asked) {
   return answer_of("plan --format csv", [&](RoomAnswer& answer) {
     const PlanSet set = plan_scenario(*asked.scenario, asked.scenario->pack_sizes);
-    std::istringstream text(render_plan(set, findings_of(set), Format::csv));
+    std::istringstream text(render_plan(set, plan_answer(set), Format::csv));
     std::string heading, row;
     std::getline(text, heading);
     std::getline(text, row);
@@ -142,7 +142,7 @@ RoomAnswer csv_room(const AskedQuestion& asked) {
 RoomAnswer json_room(const AskedQuestion& asked) {
   return answer_of("plan --format json", [&](RoomAnswer& answer) {
     const PlanSet set = plan_scenario(*asked.scenario, asked.scenario->pack_sizes);
-    const auto json = nlohmann::ordered_json::parse(render_plan(set, findings_of(set), Format::json));
+    const auto json = nlohmann::ordered_json::parse(render_plan(set, plan_answer(set), Format::json));
     const auto& plan = json.at("plans").at(0);
     const auto& capacity = plan.at("capacity").back();
     say_columns(answer.says, [&](const std::string& column) -> std::optional<std::string> {
@@ -205,7 +205,7 @@ std::string compared_word(const ComparedValue& value) {
 
 RoomAnswer compare_room(const AskedQuestion& asked) {
   return answer_of("compare", [&](RoomAnswer& answer) {
-    const Comparison comparison = compare(compare_settings({asked.file}, {}, 1));
+    const CompareAnswer comparison = compare(compare_settings({asked.file}, {}, 1));
     say_columns(answer.says, [&](const std::string& column) -> std::optional<std::string> {
       for (const ComparedRow& row : comparison.rows)
         if (row.name == column) return compared_word(row.values.front());
@@ -317,7 +317,7 @@ std::vector<RoomAnswer> planning_rooms(const AskedQuestion& asked) {
   answers.push_back(boot_room(asked));
   answers.push_back(transfer_room(asked));
   const bool has_log = asked.plan && asked.plan->capacity.back().fits && !asked.scenario->engine.num_blocks &&
-                       !asked.plan->rules->is_read && !asked.plan->radix &&
+                       !asked.plan->rules->source_only && !asked.plan->tree_pools &&
                        asked.plan->strategy == asked.plan->rules->strategy;
   if (has_log) answers.push_back(doctor_room(asked));
   return answers;

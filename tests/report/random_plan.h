@@ -137,7 +137,7 @@ inline LoadWaste random_load() {
   for (std::int64_t LoadWaste::*field :
        {&LoadWaste::pool_bytes, &LoadWaste::token_bytes, &LoadWaste::state_bytes, &LoadWaste::extra_state_bytes,
         &LoadWaste::state_padding_bytes, &LoadWaste::attention_padding_bytes, &LoadWaste::short_pack_bytes,
-        &LoadWaste::empty_slot_bytes, &LoadWaste::block_tail_bytes, &LoadWaste::unused_entry_bytes,
+        &LoadWaste::empty_position_bytes, &LoadWaste::block_tail_bytes, &LoadWaste::unused_entry_bytes,
         &LoadWaste::null_block_bytes, &LoadWaste::free_bytes})
     load.*field = random_count();
   return load;
@@ -209,11 +209,11 @@ inline SequenceRows random_rows() {
   return {few(1), random_count(1), few(0), random_count(), few(0)};
 }
 
-inline RadixPools random_radix() {
-  const TokenStateSplit split{random_of({SlotCount::explicit_size, SlotCount::requests, SlotCount::ratio}),
+inline TreePools random_tree() {
+  const TokenStateSplit split{random_of({StateSlotCount::explicit_size, StateSlotCount::requests, StateSlotCount::ratio}),
                               random_count(), random_count(), random_count(), random_count(), random_count(),
                               random_count(), random_count(), random_count()};
-  return {random_of({RadixStrategy::no_buffer, RadixStrategy::extra_buffer_lazy}),
+  return {random_of({TreeStrategy::no_buffer, TreeStrategy::extra_buffer_lazy}),
           random_count(), random_count(), random_count(), random_count(), random_count(), split,
           random_option([] {
             return UnifiedPool{random_count(), random_count(), random_count(), random_count(), random_count()};
@@ -253,7 +253,7 @@ inline Arrangement random_pools() {
     set_arenas_apart(plan);
   plan.groups = random_list([&] { return random_group(plan); }, 1);
   for (GroupPlan& group : plan.groups) choose_tensor(plan, group);
-  plan.radix = random_option(random_radix);
+  plan.tree_pools = random_option(random_tree);
   plan.pool_groups = random_option(random_pool_groups);
   plan.rows = random_option(random_rows);
   return plan;

@@ -23,9 +23,9 @@ void check_keywords(const Schema& node) {
     if (!known.contains(item.key())) throw std::logic_error("no rule for the keyword of a schema: " + item.key());
 }
 
-class Comparison {
+class CompareAnswer {
  public:
-  Comparison(const Schema& old_root, const Schema& new_root, SchemaUse use)
+  CompareAnswer(const Schema& old_root, const Schema& new_root, SchemaUse use)
       : old_root_(old_root), new_root_(new_root), is_input_(use == SchemaUse::input) {}
 
   Lines breaks(const Schema& old_written, const Schema& new_written, const std::string& path) {
@@ -201,7 +201,7 @@ class Comparison {
 
 std::vector<std::string> schema_breaks(const Schema& old_schema, const Schema& new_schema, SchemaUse use) {
   if (old_schema.at("$id") != new_schema.at("$id")) return {};
-  Lines lines = Comparison(old_schema, new_schema, use).breaks(old_schema, new_schema, "");
+  Lines lines = CompareAnswer(old_schema, new_schema, use).breaks(old_schema, new_schema, "");
   std::sort(lines.begin(), lines.end());
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   return lines;

@@ -80,29 +80,29 @@ void check_row(const json& row, const ModelSpec& model, const CachePlan& plan) {
   CHECK(state->state->tensors[0].dtype == parse_dtype(row.at("conv_dtype").get<std::string>()));
   if (state->state->tensors.size() == 2)
     CHECK(state->state->tensors[1].dtype == parse_dtype(row.at("ssm_dtype").get<std::string>()));
-  const RadixPools& radix = plan.radix.value();
-  CHECK(radix.slot_bytes == row.at("slot_bytes").get<std::int64_t>());
-  CHECK(radix.token_bytes == row.at("cell_bytes_per_token").get<std::int64_t>());
-  CHECK(radix.split.slots_per_request == row.at("slots_per_request").get<std::int64_t>());
-  CHECK(radix.split.state_slots == row.at("state_slots").get<std::int64_t>());
-  CHECK(radix.split.token_slots == row.at("token_slots").get<std::int64_t>());
-  CHECK(radix.split.max_running == row.at("max_running").get<std::int64_t>());
-  CHECK(radix.unified.has_value() == !row.at("unified_total_bytes").is_null());
-  if (radix.unified) CHECK(radix.unified->token_part_bytes == row.at("unified_total_bytes").get<std::int64_t>());
+  const TreePools& tree_pools = plan.tree_pools.value();
+  CHECK(tree_pools.state_slot_bytes == row.at("slot_bytes").get<std::int64_t>());
+  CHECK(tree_pools.token_bytes == row.at("cell_bytes_per_token").get<std::int64_t>());
+  CHECK(tree_pools.split.state_slots_per_request == row.at("slots_per_request").get<std::int64_t>());
+  CHECK(tree_pools.split.state_slots == row.at("state_slots").get<std::int64_t>());
+  CHECK(tree_pools.split.token_slots == row.at("token_slots").get<std::int64_t>());
+  CHECK(tree_pools.split.max_running == row.at("max_running").get<std::int64_t>());
+  CHECK(tree_pools.unified.has_value() == !row.at("unified_total_bytes").is_null());
+  if (tree_pools.unified) CHECK(tree_pools.unified->token_part_bytes == row.at("unified_total_bytes").get<std::int64_t>());
 }
 
 /// What the pools of a plan have, whatever it was asked.
 void check_pools(const CachePlan& plan, std::int64_t memory) {
-  const TokenStateSplit& split = plan.radix->split;
+  const TokenStateSplit& split = plan.tree_pools->split;
   CHECK(plan.memory_bytes() == memory);
   CHECK(plan.waste.unallocated_bytes >= 0);
   CHECK(plan.capacity.front().kv_cache_tokens == split.token_slots);
-  CHECK(plan.capacity.front().ids_by_cause.states == split.slots_per_request);
+  CHECK(plan.capacity.front().ids_by_cause.states == split.state_slots_per_request);
   REQUIRE(plan.arenas.size() == 2);
-  CHECK(plan.arenas[0].num_ids == split.token_slots / plan.radix->page_tokens + 1);
-  CHECK(plan.arenas[0].bytes_per_id == plan.radix->page_tokens * plan.radix->token_bytes);
+  CHECK(plan.arenas[0].num_ids == split.token_slots / plan.tree_pools->page_tokens + 1);
+  CHECK(plan.arenas[0].bytes_per_id == plan.tree_pools->page_tokens * plan.tree_pools->token_bytes);
   CHECK(plan.arenas[1].num_ids == split.state_slots + 1);
-  CHECK(plan.arenas[1].bytes_per_id == plan.radix->slot_bytes);
+  CHECK(plan.arenas[1].bytes_per_id == plan.tree_pools->state_slot_bytes);
 }
 
 /// The cases of the folder named by the environment, else those that lie with the tests.
@@ -143,8 +143,8 @@ TEST_CASE("edge: heads that ranks do not share are counted as the engine counts 
       "model: Falcon-H1-34B\nengine: {release: sglang-0.5.23, memory: 40 GiB, tensor_parallel: 8}\n"
       "limits: {max_model_len: 2048}\n");
   const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
-  CHECK(plan.radix->token_bytes == 72 * 1 * 2 * 128 * 2);
-  CHECK(plan.radix->slot_bytes == 72 * (3 * (32 * 128 + 2 * 8 * 256) / 8 * 2 + 4 * 128 * 256 * 4));
+  CHECK(plan.tree_pools->token_bytes == 72 * 1 * 2 * 128 * 2);
+  CHECK(plan.tree_pools->state_slot_bytes == 72 * (3 * (32 * 128 + 2 * 8 * 256) / 8 * 2 + 4 * 128 * 256 * 4));
   REQUIRE(!plan.warnings.empty());
   CHECK(plan.warnings.back().code == "heads_not_shared");
   CHECK(error_of([] {

@@ -53,7 +53,7 @@ TEST_CASE("law: a toy release answers the questions, under its own name") {
                  "\"release\": \"toy-0.34\""));
   const std::vector<BoundAnswer> bound = bounds(compare_settings({file}, {}, 1));
   CHECK(bound.front().layout.feasible_tokens >= bound.front().found_tokens);
-  const Comparison comparison = compare(compare_settings({file, file_of("vllm-0.33")}, {}, 1), {.wanted = true});
+  const CompareAnswer comparison = compare(compare_settings({file, file_of("vllm-0.33")}, {}, 1), {.wanted = true});
   CHECK(comparison.num_refused() == 0);
   const SweepPoint point = SweepWorker(ScenarioSweep(file), {.verify = true, .simulate = true}).answer({0}).front();
   CHECK(point.status == PointStatus::ok);

@@ -68,7 +68,7 @@ TEST_CASE("law: drafts of full attention, padded heads and groups as wide as the
     engine.memory_bytes = std::int64_t(64) << 20;
     const CachePlan plan = make_plan(model, engine, LimitsSpec{.max_model_lens = {8192}});
     CHECK(plan.pools.size() == 2);
-    CHECK(plan.groups.back().padding_slots == 1);
+    CHECK(plan.groups.back().padding_positions == 1);
     const VerifyReport report = verify_plan(plan, {});
     CHECK(report.passed());
     CHECK(check_named(report, "attention-full").count > 0);

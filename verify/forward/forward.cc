@@ -10,13 +10,13 @@
 
 #include "base/parallel.h"
 #include "planner/plan.h"
-#include "planner/radix_settings.h"
+#include "planner/tree_settings.h"
 #include "planner/group_settings.h"
 #include "planner/validate.h"
 #include "verify/fault/plant.h"
 #include "verify/forward/forward_exports.h"
 #include "verify/forward/forward_geometry.h"
-#include "verify/forward/forward_radix_case.h"
+#include "verify/forward/forward_tree_case.h"
 #include "verify/forward/forward_slot_case.h"
 #include "verify/scaled_model.h"
 
@@ -117,7 +117,7 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
 }
 
 /// The same of an engine with a radix tree, with pools for all cases.
-EngineSpec scaled_radix_engine(const EngineSpec& engine, RadixStrategy strategy, std::int64_t page_tokens) {
+EngineSpec scaled_tree_engine(const EngineSpec& engine, TreeStrategy strategy, std::int64_t page_tokens) {
   EngineSpec scaled = engine;
   scaled.tensor_parallel = 1;
   scaled.cache_mode = CacheMode::align;
@@ -127,44 +127,44 @@ EngineSpec scaled_radix_engine(const EngineSpec& engine, RadixStrategy strategy,
   scaled.pipeline_rank = 0;
   scaled.pipeline_layers.clear();
   scaled.pipeline_memory_bytes.clear();
-  scaled.own.set(radix_key::mamba_radix_cache_strategy, strategy);
-  scaled.own.set(radix_key::page_size, page_tokens);
-  scaled.own.reset(radix_key::mamba_track_interval);
-  if (strategy != RadixStrategy::no_buffer) scaled.own.set(radix_key::mamba_track_interval, page_tokens);
-  scaled.max_num_batched_tokens = most_radix_tokens(page_tokens);
-  scaled.own.set(radix_key::max_mamba_cache_size, most_radix_states);
-  scaled.own.set(radix_key::max_total_tokens, most_radix_tokens(page_tokens));
+  scaled.own.set(tree_key::mamba_radix_cache_strategy, strategy);
+  scaled.own.set(tree_key::page_size, page_tokens);
+  scaled.own.reset(tree_key::mamba_track_interval);
+  if (strategy != TreeStrategy::no_buffer) scaled.own.set(tree_key::mamba_track_interval, page_tokens);
+  scaled.max_num_batched_tokens = most_forward_tree_tokens(page_tokens);
+  scaled.own.set(tree_key::max_mamba_cache_size, most_forward_tree_states);
+  scaled.own.set(tree_key::max_total_tokens, most_forward_tree_tokens(page_tokens));
   scaled.max_running_requests.reset();
-  scaled.own.reset(radix_key::attention_data_parallel);
-  scaled.own.reset(radix_key::unified_memory);
-  scaled.own.reset(radix_key::linear_replayssm_spec);
+  scaled.own.reset(tree_key::attention_data_parallel);
+  scaled.own.reset(tree_key::unified_memory);
+  scaled.own.reset(tree_key::linear_replayssm_spec);
   scaled.memory_bytes = std::int64_t{1} << 40;
   return scaled;
 }
 
 /// A strategy of states in pages of so many tokens.
-struct RadixVariant {
-  RadixStrategy strategy;
+struct TreeVariant {
+  TreeStrategy strategy;
   std::int64_t page_tokens;
 };
 
 /// What the engine sets, or what it could; strategy by strategy.
-std::vector<RadixVariant> radix_variants(const EngineSpec& engine) {
-  const RadixStrategy asked = engine.own[radix_key::mamba_radix_cache_strategy];
-  std::vector<RadixStrategy> strategies{asked};
-  if (asked == RadixStrategy::automatic) {
-    strategies = {RadixStrategy::no_buffer, RadixStrategy::extra_buffer};
-    if (engine.own[radix_key::overlap_schedule]) strategies.push_back(RadixStrategy::extra_buffer_lazy);
+std::vector<TreeVariant> tree_variants(const EngineSpec& engine) {
+  const TreeStrategy asked = engine.own[tree_key::mamba_radix_cache_strategy];
+  std::vector<TreeStrategy> strategies{asked};
+  if (asked == TreeStrategy::automatic) {
+    strategies = {TreeStrategy::no_buffer, TreeStrategy::extra_buffer};
+    if (engine.own[tree_key::overlap_schedule]) strategies.push_back(TreeStrategy::extra_buffer_lazy);
   }
   std::vector<std::int64_t> pages{1, 16};
-  const std::optional<std::int64_t> set_page = engine.own.find(radix_key::page_size);
+  const std::optional<std::int64_t> set_page = engine.own.find(tree_key::page_size);
   if (set_page) pages = {*set_page};
-  std::vector<RadixVariant> variants;
-  for (const RadixStrategy strategy : strategies)
+  std::vector<TreeVariant> variants;
+  for (const TreeStrategy strategy : strategies)
     for (const std::int64_t page : pages) {
       // Left out where it cannot be; where both are set, the planner refuses it.
       const bool both_set = set_page && asked == strategy;
-      if (page == 1 || strategy != RadixStrategy::no_buffer || both_set) variants.push_back({strategy, page});
+      if (page == 1 || strategy != TreeStrategy::no_buffer || both_set) variants.push_back({strategy, page});
     }
   return variants;
 }
@@ -201,7 +201,7 @@ struct Prepared {
   CachePlan plan;
   std::shared_ptr<ForwardReferences> references;
   std::vector<BoundView> views;
-  std::optional<RadixSettings> tree;
+  std::optional<TreeSettings> tree;
   std::optional<SlotSettings> slots;
 
   Prepared(const ModelSpec& model, CachePlan made, const ForwardSpec& spec, NetworkReferences& networks)
@@ -308,33 +308,33 @@ std::vector<Task> block_tasks(const ModelSpec& scaled, const EngineSpec& engine,
 /// What the model is refused by.
 EngineSpec checked_engine(const ModelSpec& model, const EngineSpec& engine) {
   if (forward_path_of(*engine.rules) != ForwardPath::tree) return scaled_engine(model, engine, engine.cache_mode, 0);
-  const RadixVariant first = radix_variants(engine).front();
-  return scaled_radix_engine(engine, first.strategy, first.page_tokens);
+  const TreeVariant first = tree_variants(engine).front();
+  return scaled_tree_engine(engine, first.strategy, first.page_tokens);
 }
 
 /// Strategy by strategy, page by page.
-std::vector<Task> radix_tasks(const ModelSpec& scaled, const EngineSpec& engine, const ForwardSpec& spec,
-                              NetworkReferences& networks) {
+std::vector<Task> tree_tasks(const ModelSpec& scaled, const EngineSpec& engine, const ForwardSpec& spec,
+                             NetworkReferences& networks) {
   std::vector<Task> tasks;
-  for (const RadixVariant& variant : radix_variants(engine)) {
-    const EngineSpec small = scaled_radix_engine(engine, variant.strategy, variant.page_tokens);
+  for (const TreeVariant& variant : tree_variants(engine)) {
+    const EngineSpec small = scaled_tree_engine(engine, variant.strategy, variant.page_tokens);
     const auto on =
         std::make_shared<Prepared>(scaled, make_plan(scaled, small, {.max_model_lens = {1}}), spec, networks);
-    on->tree = radix_case_settings(on->plan, scaled, small);
+    on->tree = tree_case_settings(on->plan, scaled, small);
     for (const ForwardCase forward_case : cases_of(spec, *engine.rules)) tasks.push_back({forward_case, on, {}});
   }
   return tasks;
 }
 
 ForwardTree tree_of(std::span<const Task> tasks) {
-  const RadixPools& pools = *tasks.front().on->plan.radix;
+  const TreePools& pools = *tasks.front().on->plan.tree_pools;
   ForwardTree tree{.rules = tasks.front().on->plan.rules,
                    .page_tokens = {},
                    .token_bytes = pools.token_bytes,
-                   .slot_bytes = pools.slot_bytes,
+                   .state_slot_bytes = pools.state_slot_bytes,
                    .grid_tokens = {}};
   for (const Task& task : tasks) {
-    const RadixSettings& settings = *task.on->tree;
+    const TreeSettings& settings = *task.on->tree;
     const auto at = std::lower_bound(tree.page_tokens.begin(), tree.page_tokens.end(), settings.page);
     if (at != tree.page_tokens.end() && *at == settings.page) continue;
     tree.grid_tokens.insert(tree.grid_tokens.begin() + (at - tree.page_tokens.begin()), settings.checkpoint_grid());
@@ -363,7 +363,7 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
   const ModelSpec scaled = scaled_model(model, spec.scale, engine.kv_format);
   NetworkReferences networks;
   const std::vector<Task> tasks =
-      through_tree ? radix_tasks(scaled, engine, spec, networks) : block_tasks(scaled, engine, spec, networks);
+      through_tree ? tree_tasks(scaled, engine, spec, networks) : block_tasks(scaled, engine, spec, networks);
   ForwardReport report{.model = model.name,
                        .rules = engine.rules,
                        .attention_pack_size = engine.attention_pack_size,

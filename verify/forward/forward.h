@@ -31,7 +31,7 @@ struct ForwardTree {
   const EngineRules* rules = nullptr;      ///< whose order of actions it is
   std::vector<std::int64_t> page_tokens;   ///< ascending
   std::int64_t token_bytes = 0;            ///< of the scaled model, all layers
-  std::int64_t slot_bytes = 0;             ///< the same of its states
+  std::int64_t state_slot_bytes = 0;       ///< the same of its states
   std::vector<std::int64_t> grid_tokens;   ///< of states, by page
 };
 

@@ -7,10 +7,10 @@
 
 #include "verify/forward/forward_exports.h"
 #include "verify/forward/forward_geometry.h"
-#include "verify/forward/forward_radix_case.h"
 #include "verify/forward/forward_run.h"
 #include "verify/forward/forward_slot_case.h"
 #include "verify/forward/forward_steps.h"
+#include "verify/forward/forward_tree_case.h"
 
 namespace hybridkv {
 
@@ -346,7 +346,7 @@ ForwardResult run_forward_case(ForwardCase forward_case, const ForwardSetting& s
   if (!reason.empty()) return unproven_result(forward_case, setting, std::move(reason));
   ForwardResult result = empty_result(forward_case, setting);
   if (setting.tree)
-    run_radix_case(forward_case, setting, result);
+    run_tree_case(forward_case, setting, result);
   else if (setting.slots)
     run_slot_case(forward_case, setting, result);
   else

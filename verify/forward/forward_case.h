@@ -9,7 +9,7 @@
 
 #include "planner/cache_plan.h"
 #include "simulator/slots/slot_replay.h"
-#include "simulator/tree/radix_settings.h"
+#include "simulator/tree/tree_settings.h"
 #include "verify/fault/fault.h"
 #include "verify/forward/backend_work.h"
 #include "verify/forward/forward_fault.h"
@@ -62,7 +62,7 @@ enum class ForwardStatus {
 struct ForwardResult {
   ForwardCase forward_case = ForwardCase::shared_prefix;
   CacheMode mode = CacheMode::none;
-  std::optional<RadixStrategy> strategy;  ///< through a radix tree: of its states
+  std::optional<TreeStrategy> strategy;   ///< through a radix tree: of its states
   std::int64_t page_tokens = 0;           ///< through a radix tree
   ForwardStatus status = ForwardStatus::passed;
   std::int64_t requests = 0;
@@ -98,7 +98,7 @@ struct ForwardSetting {
   std::span<const AttentionBackend> backends;  ///< of attention, see ForwardEngine
   std::optional<ForwardFault> fault = std::nullopt;
   std::optional<Fault> layout_fault = std::nullopt;  ///< the one in the views, or an operation gone wrong
-  std::optional<RadixSettings> tree = std::nullopt;  ///< requests go through a radix tree: settings, and most ids
+  std::optional<TreeSettings> tree = std::nullopt;   ///< requests go through a radix tree: settings, and most ids
   std::optional<SlotSettings> slots = std::nullopt;  ///< requests go through slots: settings, and most of each
 };
 
@@ -108,7 +108,7 @@ inline constexpr std::int64_t longest_forward_run = 2048;
 /// Runs one case: every output of every request against the dense network's. A case in which its event did not take
 /// place (no hit, no copy, no preemption …) has failed, whatever its outputs.
 /// Pre: the release has the case; the pools of the plan have at least `forward_pool_blocks`, with a tree as many ids as
-/// radix_case_settings wants, with slots as slot_case_settings; for drafts the plan has speculative tokens.
+/// tree_case_settings wants, with slots as slot_case_settings; for drafts the plan has speculative tokens.
 ForwardResult run_forward_case(ForwardCase forward_case, const ForwardSetting& setting);
 
 /// The result of a case that does not apply, with the reason.

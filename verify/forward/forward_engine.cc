@@ -98,7 +98,7 @@ HeldState ForwardEngine::state(const LayerViews& views, const Entry& entry, Stat
 }
 
 std::int64_t ForwardEngine::state_index(std::int64_t tokens, std::int64_t block_size_tokens) const {
-  const bool one_state = plan_.cache_mode == CacheMode::none || plan_.radix || plan_.rows;
+  const bool one_state = plan_.cache_mode == CacheMode::none || plan_.tree_pools || plan_.rows;
   return one_state ? 0 : ceil_div(tokens, block_size_tokens) - 1;
 }
 
@@ -171,7 +171,7 @@ std::vector<std::vector<std::byte>> ForwardEngine::save_state_slot(BlockId slot)
   std::vector<std::vector<std::byte>> states;
   for (const ForwardLayer& layer : network_.layers) {
     if (!layer.recurrent) continue;
-    states.push_back(snapshot(state(views_.at(layer.number), {slot}, StateUse::read).view()));
+    states.push_back(saved_state(state(views_.at(layer.number), {slot}, StateUse::read).view()));
     ++work_.state_copies;
   }
   return states;
@@ -189,7 +189,7 @@ void ForwardEngine::load_state_slot(std::span<const std::vector<std::byte>> stat
 void ForwardEngine::zero(const LayerViews& views, const Entry& entry) {
   {
     const HeldState fresh = state(views, entry, StateUse::write);
-    const std::vector<std::byte> held = snapshot(fresh.view());
+    const std::vector<std::byte> held = saved_state(fresh.view());
     const bool is_dirty = std::any_of(held.begin(), held.end(), [](std::byte byte) { return byte != std::byte{0}; });
     work_.zeroed_dirty_states += is_dirty;
     if (fault_ == ForwardFault::skip_zeroing) {

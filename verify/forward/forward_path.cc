@@ -5,7 +5,7 @@
 namespace hybridkv {
 
 ForwardPath forward_path_of(const EngineRules& rules) {
-  if (rules.radix_pools) return ForwardPath::tree;
+  if (rules.tree_pools) return ForwardPath::tree;
   if (rules.one_allocation) return ForwardPath::exports;
   return rules.strategy == Strategy::sequence_rows ? ForwardPath::slots : ForwardPath::blocks;
 }

@@ -153,7 +153,7 @@ void ForwardRun::count() {
   const PageLedger* ledger = scheduler_.cache().ledger();
   if (ledger) result_.reused_blocks = std::max<std::int64_t>(0, ledger->num_given() - (ledger->num_pages() - 1));
   for (std::int64_t arena = 0; !ledger && arena < scheduler_.cache().geometry().num_arenas(); ++arena) {
-    const BlockPool& pool = scheduler_.cache().pool(arena);
+    const BlockArena& pool = scheduler_.cache().pool(arena);
     result_.reused_blocks += std::max<std::int64_t>(0, pool.stats().allocations - (pool.num_blocks() - 1));
   }
   for (const RequestRecord& record : records_)

@@ -1,7 +1,7 @@
 #include "verify/forward/forward_slot_case.h"
 
 #include "base/checked.h"
-#include "planner/read_engine.h"
+#include "planner/tensor_pool_rules.h"
 #include "verify/forward/forward_slots.h"
 
 namespace hybridkv {

@@ -231,7 +231,7 @@ std::optional<LayerOutputs> decode(const RankMemory& memory, const Continuation&
   }
   if (!planned) return std::nullopt;
   all.backends.insert(planned->backend());
-  const KeptSlot kept(memory, tokens, slots.front());
+  const KeptTokenSlot kept(memory, tokens, slots.front());
   write_tokens(tensors.key, slots, key_new, tensors.key_codec);
   if (tokens.has_values) write_tokens(tensors.value, slots, value_new, tensors.value_codec);
   LayerOutputs outputs{tokens.name, {{"query heads", num_query_heads(tokens), tensors.head_size_v()}}, {}, {}};

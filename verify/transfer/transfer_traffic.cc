@@ -247,7 +247,7 @@ CheckResult take_states(const RankMemory& memory, const TransferTraffic& traffic
   return total;
 }
 
-KeptSlot::KeptSlot(const RankMemory& memory, const RankTokens& tokens, std::int64_t slot)
+KeptTokenSlot::KeptTokenSlot(const RankMemory& memory, const RankTokens& tokens, std::int64_t slot)
     : memory_(memory), tokens_(tokens), slot_(slot) {
   for_each_row_of_slot(tokens, slot, [&](std::int64_t, bool is_value, std::int64_t byte) {
     auto& row = rows_.emplace_back(static_cast<std::size_t>(tokens.row_bytes(is_value)));
@@ -255,7 +255,7 @@ KeptSlot::KeptSlot(const RankMemory& memory, const RankTokens& tokens, std::int6
   });
 }
 
-KeptSlot::~KeptSlot() {
+KeptTokenSlot::~KeptTokenSlot() {
   auto row = rows_.begin();
   for_each_row_of_slot(tokens_, slot_, [&](std::int64_t, bool is_value, std::int64_t byte) {
     LiveRow(memory_.pools.pool(tokens_.view->view.pool).data() + byte, tokens_, is_value).store(*row++);

@@ -56,12 +56,12 @@ CheckResult take_states(const RankMemory& memory, const TransferTraffic& traffic
 
 /// The bytes of K and V of a slot, put back when it dies: a token that is written there for a while leaves no trace,
 /// and hides none.
-class KeptSlot {
+class KeptTokenSlot {
  public:
-  KeptSlot(const RankMemory& memory, const RankTokens& tokens, std::int64_t slot);
-  KeptSlot(const KeptSlot&) = delete;
-  KeptSlot& operator=(const KeptSlot&) = delete;
-  ~KeptSlot();
+  KeptTokenSlot(const RankMemory& memory, const RankTokens& tokens, std::int64_t slot);
+  KeptTokenSlot(const KeptTokenSlot&) = delete;
+  KeptTokenSlot& operator=(const KeptTokenSlot&) = delete;
+  ~KeptTokenSlot();
 
  private:
   const RankMemory& memory_;

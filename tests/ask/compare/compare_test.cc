@@ -33,9 +33,9 @@ ScenarioFile qwen_file(const std::string& engine, const std::string& lengths = "
                  lengths);
 }
 
-Comparison compared(const std::vector<ScenarioFile>& files) { return compare(compare_settings(files)); }
+CompareAnswer compared(const std::vector<ScenarioFile>& files) { return compare(compare_settings(files)); }
 
-const ComparedRow& compared_row(const Comparison& comparison, const std::string& name) {
+const ComparedRow& compared_row(const CompareAnswer& comparison, const std::string& name) {
   const auto found = std::find_if(comparison.rows.begin(), comparison.rows.end(),
                                   [&](const ComparedRow& row) { return row.name == name; });
   REQUIRE(found != comparison.rows.end());
@@ -43,7 +43,7 @@ const ComparedRow& compared_row(const Comparison& comparison, const std::string&
 }
 
 template <class... Values>
-void check_row(const Comparison& comparison, const std::string& name, Values... values) {
+void check_row(const CompareAnswer& comparison, const std::string& name, Values... values) {
   CAPTURE(name);
   const ComparedRow& row = compared_row(comparison, name);
   CHECK(row.values == std::vector<ComparedValue>{ComparedValue(values)...});
@@ -90,7 +90,7 @@ std::vector<std::vector<ScenarioFile>> questions() {
 }  // namespace
 
 TEST_CASE("golden: Qwen3.5-397B by the rules of June 2026 and of vLLM 0.33") {
-  const Comparison comparison = compared({qwen_file("  release: [vllm-2026-06, vllm-0.33]\n")});
+  const CompareAnswer comparison = compared({qwen_file("  release: [vllm-2026-06, vllm-0.33]\n")});
   REQUIRE(comparison.settings.size() == 2);
   CHECK(comparison.settings[0].name == "vllm-2026-06");
   CHECK(comparison.settings[1].name == "vllm-0.33");
@@ -130,7 +130,7 @@ TEST_CASE("golden: Qwen3.5-397B by the rules of June 2026 and of vLLM 0.33") {
 
 TEST_CASE("law: what differs has a rule that differs, whose values are the row's") {
   for (const std::vector<ScenarioFile>& files : questions()) {
-    const Comparison comparison = compared(files);
+    const CompareAnswer comparison = compared(files);
     CAPTURE(comparison.settings.front().name);
     std::vector<bool> refused;
     for (const ComparedSetting& setting : comparison.settings) refused.push_back(!setting.refused.empty());
@@ -170,7 +170,7 @@ TEST_CASE("law: what differs has a rule that differs, whose values are the row's
 
 TEST_CASE("law: every number that has a rule names a decision of its own setting and length") {
   for (const std::vector<ScenarioFile>& files : questions()) {
-    const Comparison comparison = compared(files);
+    const CompareAnswer comparison = compared(files);
     CAPTURE(comparison.settings.front().name);
     for (std::size_t k = 0; k < comparison.rows.size(); ++k) {
       const ComparedRow& row = comparison.rows[k];
@@ -188,7 +188,7 @@ TEST_CASE("law: every number that has a rule names a decision of its own setting
 }
 
 TEST_CASE("law: equal settings differ in nothing") {
-  const Comparison comparison = compared({qwen_file(""), qwen_file("")});
+  const CompareAnswer comparison = compared({qwen_file(""), qwen_file("")});
   CHECK(comparison.settings[0].name == "asked");
   CHECK(comparison.settings[1].name == "asked (2)");
   CHECK(comparison.rows.size() == compare_rows().size());
@@ -201,7 +201,7 @@ TEST_CASE("law: equal settings differ in nothing") {
 }
 
 TEST_CASE("law: a setting has the numbers of its plan alone") {
-  const Comparison comparison = compared({qwen_file("  attention_pack_size: [1, 3, 5]\n", "[4096, 32768]")});
+  const CompareAnswer comparison = compared({qwen_file("  attention_pack_size: [1, 3, 5]\n", "[4096, 32768]")});
   for (std::size_t i = 0; i < 3; ++i) {
     const Scenario scenario = compare_settings({qwen_file("  attention_pack_size: [1, 3, 5]\n")})[i].scenario;
     const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
@@ -218,7 +218,7 @@ TEST_CASE("law: a setting has the numbers of its plan alone") {
 }
 
 TEST_CASE("edge: a setting that is refused is a column that says so, and counts for no difference") {
-  const Comparison comparison =
+  const CompareAnswer comparison =
       compared({file_of("Qwen3.5-397B-A17B", "  cache_mode: all\n  release: [vllm-2026-06, vllm-0.33]\n")});
   CHECK(comparison.num_refused() == 1);
   CHECK(comparison.settings[0].refused.empty());
@@ -273,7 +273,7 @@ TEST_CASE("edge: what an engine refuses at its start is said of a plan that pass
   const ScenarioFile file = qwen_file("  release: vllm-0.33\n  backend_profile: sm90-flashinfer\n");
   ScenarioFile other = file;
   apply_override(other, "engine.physical_order=BLHNC");
-  const Comparison comparison = compared({file, other});
+  const CompareAnswer comparison = compared({file, other});
   CHECK(comparison.settings[0].start_errors.empty() != comparison.settings[1].start_errors.empty());
   CHECK(comparison.num_refused() == 0);
 }

@@ -145,7 +145,7 @@ std::string disorder(const BoundAnswer& one) {
   return "";
 }
 
-double percent_of_row(const Comparison& comparison, const char* name, std::size_t setting) {
+double percent_of_row(const CompareAnswer& comparison, const char* name, std::size_t setting) {
   for (const ComparedRow& row : comparison.rows)
     if (row.name == name) return std::get<double>(row.values.at(setting));
   return -1;
@@ -153,7 +153,7 @@ double percent_of_row(const Comparison& comparison, const char* name, std::size_
 
 /// What `compare` says otherwise than `bound`; empty: nothing.
 std::string compared_otherwise(const std::vector<CompareSetting>& settings, const std::vector<BoundAnswer>& answers) {
-  const Comparison comparison = compare(settings, {.wanted = true, .on_progress = {}});
+  const CompareAnswer comparison = compare(settings, {.wanted = true, .on_progress = {}});
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const BoundAnswer& one = answers[i];
     const std::pair<const char*, std::int64_t> rows[] = {{"hit_rate_percent", one.found_tokens},

@@ -10,7 +10,7 @@ using namespace hybridkv::testing;
 
 namespace {
 
-CheckpointAdvice advice_of(const std::string& engine, const std::vector<std::optional<std::int64_t>>& retentions) {
+CheckpointAnswer advice_of(const std::string& engine, const std::vector<std::optional<std::int64_t>>& retentions) {
   return advise_checkpoints(small_scenario(engine, "simulate: {trace: {max_requests: 150}}\n"), retentions);
 }
 
@@ -19,25 +19,25 @@ CheckpointAdvice advice_of(const std::string& engine, const std::vector<std::opt
 TEST_CASE("rule: an interval that is no multiple of the block finds what last states find, and 0.33 refuses it") {
   const std::int64_t unit = advice_of("", {0}).unit_tokens;
   REQUIRE(unit > 3);
-  const CheckpointAdvice june = advice_of("", {0, unit + 1, unit, 2 * unit});
+  const CheckpointAnswer june = advice_of("", {0, unit + 1, unit, 2 * unit});
   const auto found = [&](std::size_t interval) { return june.settings[3 * interval].found_tokens; };
   CHECK(found(0) > 0);
   CHECK(found(1) == found(0));
   CHECK(june.settings[3].states_made == june.settings[0].states_made);
   CHECK(!june.has_effect(unit + 1));
   CHECK(june.has_effect(2 * unit));
-  const CheckpointAdvice later = advice_of("  release: vllm-0.33\n", {0, 1000003});
+  const CheckpointAnswer later = advice_of("  release: vllm-0.33\n", {0, 1000003});
   CHECK(later.settings[0].refused == "");
   CHECK(later.settings[1].refused.find("keeps states at multiples of") != std::string::npos);
 }
 
 TEST_CASE("rule: more places never leave more to compute, and all are multiples of the block") {
-  const CheckpointAdvice advice = advice_of("", {});
+  const CheckpointAnswer advice = advice_of("", {});
   CHECK(advice.requests > 50);
   CHECK(advice.sharing_requests > 0);
   CHECK(advice.settings.size() == 12);
   double before = static_cast<double>(advice.shared_tokens);
-  for (const CheckpointAdvice::Places& places : advice.places) {
+  for (const CheckpointAnswer::Places& places : advice.places) {
     CHECK(std::ssize(places.tokens) <= places.states);
     CHECK(places.recomputed_tokens <= before);
     before = places.recomputed_tokens;

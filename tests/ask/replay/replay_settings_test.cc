@@ -28,7 +28,7 @@ std::vector<CompareSetting> every_engine(const char* memory) {
   return compare_settings({file}, {"engine.release"});
 }
 
-const ComparedRow& row_of(const Comparison& comparison, const std::string& name) {
+const ComparedRow& row_of(const CompareAnswer& comparison, const std::string& name) {
   const auto found = std::find_if(comparison.rows.begin(), comparison.rows.end(),
                                   [&](const ComparedRow& row) { return row.name == name; });
   REQUIRE(found != comparison.rows.end());
@@ -40,7 +40,7 @@ const ComparedRow& row_of(const Comparison& comparison, const std::string& name)
 TEST_CASE("law: a replay beside others finds what it finds alone, in every engine") {
   const std::vector<CompareSetting> settings = every_engine("4GiB");
   REQUIRE(settings.size() == 3);
-  const Comparison comparison = compare(settings, {.wanted = true});
+  const CompareAnswer comparison = compare(settings, {.wanted = true});
   const ComparedRow& hits = row_of(comparison, "hit_tokens");
   for (std::size_t i = 0; i < 2; ++i) {
     const Scenario& scenario = settings[i].scenario;
@@ -49,8 +49,8 @@ TEST_CASE("law: a replay beside others finds what it finds alone, in every engin
     CHECK(row_of(comparison, "checkpoints_made").values[i] ==
           ComparedValue(alone.caches.front().blocks().pool.checkpoints_made));
   }
-  const Scenario& radix = settings[2].scenario;
-  const ReplayCounts alone = simulate({radix.simulate, planned_caches(radix)}).caches.front().counts();
+  const Scenario& tree_pools = settings[2].scenario;
+  const ReplayCounts alone = simulate({tree_pools.simulate, planned_caches(tree_pools)}).caches.front().counts();
   CHECK(hits.values[2] == ComparedValue(alone.hit_tokens));
   CHECK(row_of(comparison, "checkpoints_made").values[2] == ComparedValue(alone.checkpoints_made));
   CHECK(hits.differs);
@@ -65,7 +65,7 @@ TEST_CASE("law: engines whose rules are read replay beside others what they repl
       "max_running_requests: 4}\n"
       "limits: {max_model_len: 32768}\nsimulate: {trace: {max_requests: 300}}\n", "asked.yaml");
   std::vector<CompareSetting> settings = compare_settings({file}, {"engine.release"});
-  const Comparison comparison = compare(settings, {.wanted = true});
+  const CompareAnswer comparison = compare(settings, {.wanted = true});
   const ComparedRow& hits = row_of(comparison, "hit_tokens");
   CHECK(row_of(comparison, "evidence").values ==
         std::vector<ComparedValue>{ComparedValue(std::string("run")), ComparedValue(std::string("read"))});
@@ -96,7 +96,7 @@ TEST_CASE("law: engines whose rules are read replay beside others what they repl
 
 TEST_CASE("law: what is found is at most what is possible or proven, and both stand beside it") {
   std::vector<CompareSetting> settings = every_engine("4GiB");
-  const Comparison comparison = compare(settings, {.wanted = true});
+  const CompareAnswer comparison = compare(settings, {.wanted = true});
   const auto& found = row_of(comparison, "hit_rate_percent").values;
   const auto& possible = row_of(comparison, "feasible_percent").values;
   const auto& upper = row_of(comparison, "upper_percent").values;
@@ -107,7 +107,7 @@ TEST_CASE("law: what is found is at most what is possible or proven, and both st
   }
   settings.pop_back();  // a tree is replayed one request at a time
   for (CompareSetting& setting : settings) setting.scenario.simulate.driver.kind = DriverKind::closed_loop;
-  const Comparison beside = compare(settings, {.wanted = true});
+  const CompareAnswer beside = compare(settings, {.wanted = true});
   CHECK(std::none_of(beside.rows.begin(), beside.rows.end(),
                      [](const ComparedRow& row) { return row.name == "upper_percent"; }));
 }
@@ -117,7 +117,7 @@ TEST_CASE("law: all shares are of the prompts that the engine takes, also where 
       "model: Qwen3.5-4B\nengine: {release: sglang-0.5.23, memory: [900 MiB, 4 GiB], cache_mode: align}\n"
       "limits: {max_model_len: 32768}\nsimulate: {trace: {max_requests: 200}}\n", "asked.yaml");
   const std::vector<CompareSetting> settings = compare_settings({file}, {"engine.memory"});
-  const Comparison comparison = compare(settings, {.wanted = true});
+  const CompareAnswer comparison = compare(settings, {.wanted = true});
   const auto number = [&](const char* name, std::size_t i) { return row_of(comparison, name).values[i]; };
   const auto large_refused = std::get<std::int64_t>(number("replay_refused", 1));
   CHECK(std::get<std::int64_t>(number("replay_refused", 0)) > large_refused);
@@ -141,7 +141,7 @@ TEST_CASE("law: found, possible and proven have one whole, wherever the longest 
         "simulate: {upper_bounds: true, trace: {prompts: [{tokens: 3000, copies: 8}, {tokens: 31000, copies: 2}]}}\n",
         "asked.yaml");
     const std::vector<CompareSetting> settings = compare_settings({file}, {"engine.release"});
-    const Comparison comparison = compare(settings, {.wanted = true});
+    const CompareAnswer comparison = compare(settings, {.wanted = true});
     const std::vector<BoundAnswer> answers = bounds(settings);
     for (std::size_t i = 0; i < settings.size(); ++i) {
       CAPTURE(settings[i].name);
@@ -162,12 +162,12 @@ TEST_CASE("law: found, possible and proven have one whole, wherever the longest 
 }
 
 TEST_CASE("edge: nothing is replayed unless it is asked for, and not where a setting is refused") {
-  const Comparison quiet = compare(every_engine("4GiB"));
+  const CompareAnswer quiet = compare(every_engine("4GiB"));
   CHECK(std::none_of(quiet.rows.begin(), quiet.rows.end(),
                      [](const ComparedRow& row) { return row.name == "hit_tokens"; }));
   std::vector<CompareSetting> settings = every_engine("4GiB");
   settings[0].scenario.engine.memory_bytes = 1;
-  const Comparison comparison = compare(settings, {.wanted = true});
+  const CompareAnswer comparison = compare(settings, {.wanted = true});
   REQUIRE_FALSE(comparison.settings[0].refused.empty());
   CHECK(row_of(comparison, "hit_tokens").values[0] == ComparedValue());
   CHECK(row_of(comparison, "hit_tokens").values[1] != ComparedValue());

@@ -37,7 +37,7 @@ static_assert(num_fields<PlanSet>() == 4 && num_fields<CachePlan>() == 13 && num
 static_assert(num_fields<Arrangement>() == 20 && num_fields<ArenaPlan>() == 4 && num_fields<LanePlan>() == 5);
 static_assert(num_fields<GroupPlan>() == 13 && num_fields<PoolPlan>() == 3 && num_fields<LayerRef>() == 2);
 static_assert(num_fields<ExtraPlan>() == 3 && num_fields<CapacityPlan>() == 11 && num_fields<PrefixPlan>() == 8);
-static_assert(num_fields<RadixPools>() == 9 && num_fields<TokenStateSplit>() == 9);
+static_assert(num_fields<TreePools>() == 9 && num_fields<TokenStateSplit>() == 9);
 static_assert(num_fields<PoolGroups>() == 6 && num_fields<SequenceRows>() == 5);
 static_assert(num_fields<UnifiedPool>() == 5 && num_fields<LengthAdvice>() == 8);
 static_assert(num_fields<IdsByCause>() == 6 && num_fields<PagesInLane>() == 2 && num_fields<AllocatedTensor>() == 5);

@@ -25,7 +25,7 @@ PlanSet reported_plans(std::vector<std::int64_t> packs, std::vector<std::int64_t
   return make_plans(qwen35_397b(), engine, {.max_model_lens = std::move(lengths)}, packs);
 }
 
-std::string planned(const PlanSet& set, Format format) { return render_plan(set, findings_of(set), format); }
+std::string planned(const PlanSet& set, Format format) { return render_plan(set, plan_answer(set), format); }
 
 std::size_t widest_line(const std::string& text) {
   std::size_t widest = 0;

@@ -18,7 +18,7 @@ EngineRequests sample_engines() {
   first.parts.state_bytes = 20 << 20;
   first.parts.extra_state_bytes = 20 << 20;
   first.parts.block_tail_bytes = 10 << 20;
-  EngineRequest second{.name = "two", .evidence = Evidence::read, .bytes = 80 << 20};
+  EngineRequest second{.name = "two", .evidence = Evidence::source_only, .bytes = 80 << 20};
   second.parts.token_bytes = 50 << 20;
   second.parts.state_bytes = 20 << 20;
   requests.engines = {first, second, {.name = "three", .refused = "no"}};
@@ -56,7 +56,7 @@ TEST_CASE("law: rates stand where the axes say, gaps stay gaps") {
                     .trace = "two requests",
                     .memory_bytes = {std::int64_t(1) << 30, std::int64_t(2) << 30},
                     .names = {"one-1", "two"},
-                    .evidence = {Evidence::run, Evidence::read},
+                    .evidence = {Evidence::run, Evidence::source_only},
                     .found = {},
                     .upper = {std::nullopt, 0.7},
                     .token_exact = 0.75};

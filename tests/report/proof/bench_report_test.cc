@@ -11,8 +11,8 @@ using namespace hybridkv::testing;
 
 namespace {
 
-BenchedAttention timed_paged() {
-  BenchedAttention row;
+BenchAnswer timed_paged() {
+  BenchAnswer row;
   row.spec.workload.batch = parse_batch_spec("8q1s4k");
   row.spec.backend = AttentionBackend::paged;
   AttentionBenchResult& result = row.result;
@@ -54,7 +54,7 @@ TEST_CASE("golden: a timed backend beside what the machine can do, for people an
 }
 
 TEST_CASE("edge: what was wrong was not timed, and has no figures") {
-  BenchedAttention wrong = timed_paged();
+  BenchAnswer wrong = timed_paged();
   wrong.result.error.output = 1;
   const nlohmann::json row = nlohmann::json::parse(render_bench({wrong}, Format::json))["rows"][0];
   CHECK(row["correct"] == false);

@@ -15,7 +15,7 @@ std::vector<BoundAnswer> sample() {
                   .upper_tokens = 318, .endless_tokens = 363, .evaluations = 9};
   BoundAnswer read = first;
   read.name = "other";
-  read.layout.evidence = Evidence::read;
+  read.layout.evidence = Evidence::source_only;
   return {first, read, {.name = "none", .refused = "no cache"}};
 }
 

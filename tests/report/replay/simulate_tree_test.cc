@@ -14,7 +14,7 @@ namespace {
 SimulateAnswer one_cache() {
   SimulateAnswer answer{.rules = &rules_of_sglang_0_5_23, .trace = "some prompts", .requests = 10,
                         .prompt_tokens = 5000};
-  RadixStats stats;
+  TreeStats stats;
   stats.settings = {.token_slots = 1000, .state_slots = 7};
   stats.requests = 10;
   stats.taken_prompt_tokens = stats.prompt_tokens = 5000;
@@ -27,7 +27,7 @@ SimulateAnswer one_cache() {
   return answer;
 }
 
-RadixStats& stats_of(SimulateAnswer& answer) { return std::get<RadixStats>(answer.caches.front().index); }
+TreeStats& stats_of(SimulateAnswer& answer) { return std::get<TreeStats>(answer.caches.front().index); }
 
 std::string text_of(const SimulateAnswer& answer) { return render_simulate(answer, Format::table, {.width = 1000}); }
 
@@ -70,10 +70,10 @@ TEST_CASE("edge: requests that were not served are named, and make a rule that i
 
 TEST_CASE("edge: what no record covers is said where it is in play") {
   SimulateAnswer answer = one_cache();
-  RadixSettings& settings = stats_of(answer).settings;
+  TreeSettings& settings = stats_of(answer).settings;
   settings.page = 64;
   settings.skip_decode_lock = true;
-  settings.strategy = RadixStrategy::extra_buffer_lazy;
+  settings.strategy = TreeStrategy::extra_buffer_lazy;
   CHECK_FALSE(has(answer, "Modelled"));  // prefill alone
   settings.decodes = true;
   CHECK(has(answer, "Modelled, not replayed from a real engine: evictions in a decode with larger pages, "

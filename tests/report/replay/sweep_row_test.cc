@@ -71,7 +71,7 @@ TEST_CASE("law: a row holds the whole of its hit rate, of caches of blocks and o
     return IndexStats(stats);
   };
   blocks.stats = found(SimulationStats());
-  const SweepPoint tree{.point = 1, .stats = found(RadixStats())};
+  const SweepPoint tree{.point = 1, .stats = found(TreeStats())};
   SweepRowSpec spec = spec_of(SweepFormat::jsonl);
   spec.simulated = true;
   for (const SweepPoint& point : {blocks, tree}) {

@@ -188,7 +188,7 @@ TEST_CASE("law: states in an arena of their own are not lost when tokens fill th
     Simulation simulation(geometry, driver);
     simulation.consume(batch);
     const SimulationStats stats = simulation.finish();
-    const BlockPool& states = simulation.scheduler().cache().pool(1);
+    const BlockArena& states = simulation.scheduler().cache().pool(1);
     REQUIRE(stats.pool.checkpoints_evicted == 0);
     REQUIRE(states.num_findable(BlockKind::state) == states.stats().publications);
     dropped_tokens += stats.arenas[0].pool.evictions;
@@ -335,7 +335,7 @@ TEST_CASE("fault: nothing is found where nothing is planted, ids may be equal ac
 TEST_CASE("fault: an id released to the wrong arena is found in both") {
   Planted planted;
   const BlockId state = planted.blocks(0).states[0].live.back().block;
-  BlockPool& tokens = CachePeek::pool(planted.scheduler, 0);
+  BlockArena& tokens = CachePeek::pool(planted.scheduler, 0);
   SUBCASE("released to the other arena, where somebody holds it") {
     const BlockId held = planted.blocks(0).attention[0].front();
     CachePeek::pool(planted.scheduler, 1).hold(held);

@@ -182,7 +182,7 @@ TEST_CASE("edge: a hit inside a block is copied first in every group, and its so
   CHECK((order[1].second == 0 && order[2].second == 1));
   cache.end_step();
   // Group by group, attention first.
-  Blocks queue = PoolPeek::queue(const_cast<BlockPool&>(cache.pool())).in_order();
+  Blocks queue = ArenaPeek::queue(const_cast<BlockArena&>(cache.pool())).in_order();
   queue.erase(queue.begin(), queue.end() - 3);
   CHECK(queue == Blocks{shared, state0, state1});
 }

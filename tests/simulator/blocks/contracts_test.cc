@@ -13,17 +13,17 @@ using namespace hybridkv;
 namespace {
 
 /// A pool of three blocks: 1 is held and published, 2 is held, 3 is free.
-BlockPool three_blocks() {
-  BlockPool pool(4);
+BlockArena three_blocks() {
+  BlockArena pool(4);
   pool.take(BlockKind::attention);
   pool.take(BlockKind::state);
   pool.publish(1, 11, 1, false);
   return pool;
 }
 
-void check_broken(const char* what, const std::function<void(BlockPool&)>& breaks) {
+void check_broken(const char* what, const std::function<void(BlockArena&)>& breaks) {
   CAPTURE(what);
-  BlockPool pool = three_blocks();
+  BlockArena pool = three_blocks();
   CHECK_THROWS_WITH_AS(breaks(pool), doctest::Contains(what), std::logic_error);
 }
 
@@ -34,18 +34,18 @@ TEST_CASE("fault: every contract of a pool is found broken") {
     std::puts("SKIPPED: this build does not run contracts; the presets dev and relassert do");
     return;
   }
-  check_broken("a block that is held by a hit carries a key", [](BlockPool& pool) { pool.hold(2); });
-  check_broken("a block that is held by a hit carries a key", [](BlockPool& pool) { pool.hold(null_block_id); });
-  check_broken("a checkpoint that is used carries a key", [](BlockPool& pool) { pool.mark_used(2); });
-  check_broken("a block that is published is held", [](BlockPool& pool) { pool.publish(3, 33, 1, false); });
-  check_broken("a block that is given back is held", [](BlockPool& pool) { pool.release(3); });
-  check_broken("a block that is given back is held", [](BlockPool& pool) { pool.release(4); });
-  check_broken("a key that is looked up is not 0", [](BlockPool& pool) { pool.find(0); });
-  check_broken("a block without a key is given one", [](BlockPool& pool) { PoolPeek::index(pool).insert(11, 1); });
-  check_broken("a block loses a key that it has", [](BlockPool& pool) { PoolPeek::index(pool).erase(2); });
-  check_broken("a block leaves the free queue that is in it", [](BlockPool& pool) { PoolPeek::queue(pool).remove(1); });
+  check_broken("a block that is held by a hit carries a key", [](BlockArena& pool) { pool.hold(2); });
+  check_broken("a block that is held by a hit carries a key", [](BlockArena& pool) { pool.hold(null_block_id); });
+  check_broken("a checkpoint that is used carries a key", [](BlockArena& pool) { pool.mark_used(2); });
+  check_broken("a block that is published is held", [](BlockArena& pool) { pool.publish(3, 33, 1, false); });
+  check_broken("a block that is given back is held", [](BlockArena& pool) { pool.release(3); });
+  check_broken("a block that is given back is held", [](BlockArena& pool) { pool.release(4); });
+  check_broken("a key that is looked up is not 0", [](BlockArena& pool) { pool.find(0); });
+  check_broken("a block without a key is given one", [](BlockArena& pool) { ArenaPeek::index(pool).insert(11, 1); });
+  check_broken("a block loses a key that it has", [](BlockArena& pool) { ArenaPeek::index(pool).erase(2); });
+  check_broken("a block leaves the free queue that is in it", [](BlockArena& pool) { ArenaPeek::queue(pool).remove(1); });
   check_broken("a block joins the free queue that is not in it",
-               [](BlockPool& pool) { PoolPeek::queue(pool).push_back(3); });
+               [](BlockArena& pool) { ArenaPeek::queue(pool).push_back(3); });
 }
 
 TEST_CASE(
@@ -56,7 +56,7 @@ TEST_CASE(
   }
   CacheGeometry geometry{.block_size_tokens = 4, .num_blocks = 8, .attention_groups = 1, .state_groups = 1};
   Scheduler scheduler(geometry, true, [](const RequestRecord&) {});
-  ++PoolPeek::held(CachePeek::pool(scheduler))[0];
+  ++ArenaPeek::held(CachePeek::pool(scheduler))[0];
   CHECK_THROWS_WITH_AS(CachePeek::cache(scheduler).end_step(), doctest::Contains("every block of a pool is held, free"),
                        std::logic_error);
   geometry.mode = CacheMode::none;

@@ -111,7 +111,7 @@ class Twins {
           return at("the table of a group");
       }
     }
-    const std::vector<BlockId> queue = PoolPeek::queue(fast_.cache().pool()).in_order();
+    const std::vector<BlockId> queue = ArenaPeek::queue(fast_.cache().pool()).in_order();
     const auto& slow_queue = slow_.pool.queue;
     if (when != "scheduling" && !std::equal(queue.begin(), queue.end(), slow_queue.begin(), slow_queue.end()))
       return at("the free queue");

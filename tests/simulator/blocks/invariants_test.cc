@@ -31,7 +31,7 @@ Outcome run_checked(const CacheGeometry& geometry, const DriverSpec& driver, con
   simulation.after_step = [&] { check("after the step"); };
   simulation.consume(batch);
   outcome.stats = simulation.finish();
-  for (const BlockPool& pool : simulation.scheduler().cache().pools()) CHECK(pool.num_held() == 0);
+  for (const BlockArena& pool : simulation.scheduler().cache().pools()) CHECK(pool.num_held() == 0);
   return outcome;
 }
 
@@ -169,10 +169,10 @@ struct PlantedInPool {
     scheduler.schedule(0);
     scheduler.complete(0);
   }
-  BlockPool& pool() { return CachePeek::pool(scheduler); }
+  BlockArena& pool() { return CachePeek::pool(scheduler); }
   RequestBlocks& blocks(std::size_t request) { return scheduler.running()[request]->blocks; }
   /// A free block with a key, at the end of the queue.
-  BlockId last_free() { return PoolPeek::links(pool())[null_block_id].previous; }
+  BlockId last_free() { return ArenaPeek::links(pool())[null_block_id].previous; }
 
   Scheduler scheduler{{.block_size_tokens = 4, .num_blocks = 80, .state_groups = 2, .mode = CacheMode::align,
                        .speculative_tokens = 1, .max_num_batched_tokens = 24}, false, [](const RequestRecord&) {}};
@@ -197,11 +197,11 @@ TEST_CASE("fault: wrong reference counts are found") {
   PlantedInPool planted;
   const BlockId held = planted.blocks(0).attention[0][0];
   SUBCASE("one too many") {
-    ++PoolPeek::blocks(planted.pool())[held].references;
+    ++ArenaPeek::blocks(planted.pool())[held].references;
     CHECK(found(planted, "references and has"));
   }
   SUBCASE("one too few") {
-    --PoolPeek::blocks(planted.pool())[held].references;
+    --ArenaPeek::blocks(planted.pool())[held].references;
     CHECK(found(planted, "references and has"));
   }
   SUBCASE("the null block is held") {
@@ -209,15 +209,15 @@ TEST_CASE("fault: wrong reference counts are found") {
     CHECK(found(planted, "holds block 0"));
   }
   SUBCASE("a held block lies in the free queue") {
-    PoolPeek::queue(planted.pool()).push_back(held);
+    ArenaPeek::queue(planted.pool()).push_back(held);
     CHECK(found(planted, "in the free queue and held"));
   }
 }
 
 TEST_CASE("fault: a broken free queue is found") {
   PlantedInPool planted;
-  auto& links = PoolPeek::links(planted.pool());
-  auto& queue = PoolPeek::queue(planted.pool());
+  auto& links = ArenaPeek::links(planted.pool());
+  auto& queue = ArenaPeek::queue(planted.pool());
   SUBCASE("a link leads back") {
     links[planted.last_free()].next = queue.front();
     CHECK(found(planted, "the free queue is broken"));
@@ -240,14 +240,14 @@ TEST_CASE("fault: a broken free queue is found") {
 TEST_CASE("fault: a wrong index is found") {
   PlantedInPool planted;
   const BlockId block = planted.blocks(0).attention[0][0];
-  auto& nodes = PoolPeek::nodes(planted.pool());
+  auto& nodes = ArenaPeek::nodes(planted.pool());
   SUBCASE("a block lost its key, the index did not notice") {
     nodes[block].key = 0;
     CHECK(found(planted, "the index counts"));
   }
   SUBCASE("an empty slot hides a key") {
-    for (auto& slot : PoolPeek::slots(planted.pool()))
-      if (slot.oldest == block) slot = {};
+    for (auto& bucket : ArenaPeek::buckets(planted.pool()))
+      if (bucket.oldest == block) bucket = {};
     CHECK(found(planted, "the index does not find"));
   }
   SUBCASE("a stale slot points to a block with another key") {
@@ -255,11 +255,11 @@ TEST_CASE("fault: a wrong index is found") {
     CHECK(found(planted, "is not published under its prefix"));
   }
   SUBCASE("a counter of findable blocks is off") {
-    ++PoolPeek::findable(planted.pool())[0];
+    ++ArenaPeek::findable(planted.pool())[0];
     CHECK(found(planted, "can be found, counted"));
   }
   SUBCASE("a counter of held blocks is off") {
-    --PoolPeek::held(planted.pool())[1];
+    --ArenaPeek::held(planted.pool())[1];
     CHECK(found(planted, "are held, counted"));
   }
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "simulator/losses/token_exact_bound.h"
-#include "tests/simulator/tree/radix_workload.h"
+#include "tests/simulator/tree/tree_workload.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -106,7 +106,7 @@ TEST_CASE("law: losses of slots are those that a search through all states finds
                                 .step_tokens = dice.roll(1, 40),
                                 .rollback_tokens = dice.roll(0, 3),
                                 .least_similarity = static_cast<double>(dice.roll(1, 9)) / 10};
-    const RadixWorkload workload(dice, 40);
+    const TreeWorkload workload(dice, 40);
     for (const ReuseLoss& loss : losses_of(settings, workload.batch))
       for (std::size_t cause = 0; cause < num_loss_causes; ++cause) met[cause] += loss.lost[cause] > 0;
   }

@@ -8,7 +8,7 @@
 #include "engines/vllm/rules.h"
 #include "simulator/blocks/invariants.h"
 #include "simulator/blocks/request_blocks.h"
-#include "simulator/pool/block_pool.h"
+#include "simulator/pool/block_arena.h"
 #include "simulator/schedule/simulation.h"
 #include "tests/simulator/blocks/workload.h"
 
@@ -20,12 +20,12 @@ namespace {
 /// Two pools over four large pages beside the null page: pages of three blocks and of two.
 struct Pools {
   PageLedger ledger{5, {3, 2}};
-  std::vector<BlockPool> pools;
+  std::vector<BlockArena> pools;
   std::int64_t step = 0;
 
   Pools() {
-    pools.emplace_back(15, false, BlockPool::Rules{.ledger = &ledger, .number = 0});
-    pools.emplace_back(10, false, BlockPool::Rules{.ledger = &ledger, .number = 1});
+    pools.emplace_back(15, false, BlockArena::Rules{.ledger = &ledger, .number = 0});
+    pools.emplace_back(10, false, BlockArena::Rules{.ledger = &ledger, .number = 1});
   }
   bool fits(std::int64_t first, std::int64_t second, std::int64_t spare = 0) const {
     return ledger.fits(pools, std::vector<std::int64_t>{first, second}, spare, {});

@@ -27,7 +27,7 @@ inline std::unique_ptr<TraceFile> conversation_trace(std::int64_t requests) {
 }
 
 /// A finished request as the block files write it.
-inline nlohmann::json block_line(const ActiveRequest& request, const BlockPool& pool,
+inline nlohmann::json block_line(const ActiveRequest& request, const BlockArena& pool,
                                  const std::vector<std::int64_t>& chunks) {
   nlohmann::json blocks = nlohmann::json::array();
   for (const auto& table : request.blocks.attention) blocks.push_back(table);

@@ -77,7 +77,7 @@ TEST_CASE("edge: checkpoints made, used and evicted are counted once for all gro
   // 12 usable blocks, two recurrent groups: a prompt of 6 tokens leaves one checkpoint of two state blocks. The last
   // prompt takes nine blocks: three never published, the three of prompt 1 (hit once), the three of prompt 2.
   const CacheGeometry geometry{.block_size_tokens = 4, .num_blocks = 13, .state_groups = 2};
-  const PoolStats stats = run(geometry, {}, batch_of({{{1, 6}}, {{1, 6}}, {{2, 6}}, {{3, 6}}, {{4, 28}}})).stats.pool;
+  const BlockCounts stats = run(geometry, {}, batch_of({{{1, 6}}, {{1, 6}}, {{2, 6}}, {{3, 6}}, {{4, 28}}})).stats.pool;
   CHECK(stats.checkpoints_made == 4);
   CHECK(stats.checkpoints_used == 1);
   CHECK(stats.checkpoints_evicted == 2);

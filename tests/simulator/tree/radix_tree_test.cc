@@ -17,18 +17,18 @@ struct GrownTree {
 
   std::vector<TokenRun> runs(const PromptSegments& prompt) const { return batch_of({prompt}).runs; }
   /// Inserts a prompt as somebody who computed all of it, with a state at its end if there is to be one.
-  RadixInsertion insert(const PromptSegments& prompt, bool with_state = true) {
+  TreeInsertion insert(const PromptSegments& prompt, bool with_state = true) {
     const std::vector<TokenRun> content = runs(prompt);
     const std::int64_t page = tree.settings().page, pages = content.back().end_token / page;
     PageRows rows;
     tree.token_pool().take(pages, rows);
     const StateSlot offered = with_state ? tree.free_states().pop_front() : 0;
-    const RadixInsertion done = tree.insert(content, content.back().end_token, offered, {0, &rows});
+    const TreeInsertion done = tree.insert(content, content.back().end_token, offered, {0, &rows});
     if (with_state && !done.took_state) tree.free_states().push_back(offered);
     return done;
   }
-  RadixMatch match(const PromptSegments& prompt) { return match(prompt, runs(prompt).back().end_token); }
-  RadixMatch match(const PromptSegments& prompt, std::int64_t limit) { return tree.match(runs(prompt), limit); }
+  TreeMatch match(const PromptSegments& prompt) { return match(prompt, runs(prompt).back().end_token); }
+  TreeMatch match(const PromptSegments& prompt, std::int64_t limit) { return tree.match(runs(prompt), limit); }
 
   RadixTree tree;
 };
@@ -41,7 +41,7 @@ TEST_CASE("law: a match ends at the deepest node with KV and state, KV alone may
   GrownTree grown = small_tree();
   grown.insert({{1, 10}});
   grown.insert({{1, 10}, {2, 10}}, false);
-  const RadixMatch match = grown.match({{1, 10}, {2, 10}, {3, 5}});
+  const TreeMatch match = grown.match({{1, 10}, {2, 10}, {3, 5}});
   CHECK(match.hit_tokens == 10);
   CHECK(match.kv_tokens == 20);
   CHECK(grown.tree.end_of(match.node) == 10);
@@ -49,9 +49,9 @@ TEST_CASE("law: a match ends at the deepest node with KV and state, KV alone may
 
 TEST_CASE("law: a match inside a node splits it, and the state stays at the lower part's end") {
   GrownTree grown = small_tree();
-  const RadixNodeId whole = grown.insert({{1, 10}}).node;
-  const RadixMatch match = grown.match({{1, 6}, {2, 6}});
-  CHECK(match == RadixMatch{radix_root, 0, 6});
+  const TreeNodeId whole = grown.insert({{1, 10}}).node;
+  const TreeMatch match = grown.match({{1, 6}, {2, 6}});
+  CHECK(match == TreeMatch{tree_root, 0, 6});
   CHECK(grown.tree.num_nodes() == 2);
   CHECK(grown.tree.num_splits() == 1);
   CHECK(grown.tree.num_tokens() == 10);
@@ -71,10 +71,10 @@ TEST_CASE("law: matches and cuts are whole pages") {
 
 TEST_CASE("law: KV that is there wins, duplicates are freed, and a second state stays its owner's") {
   GrownTree grown = small_tree();
-  const RadixInsertion first = grown.insert({{1, 10}});
+  const TreeInsertion first = grown.insert({{1, 10}});
   CHECK(first.took_state);
   CHECK(first.existing_tokens == 0);
-  const RadixInsertion second = grown.insert({{1, 10}});
+  const TreeInsertion second = grown.insert({{1, 10}});
   CHECK(second.node == first.node);
   CHECK(second.existing_tokens == 10);
   CHECK_FALSE(second.took_state);
@@ -87,7 +87,7 @@ TEST_CASE("law: KV that is there wins, duplicates are freed, and a second state 
 TEST_CASE("law: pages of a path are the first owner's, in token order") {
   GrownTree grown({.token_slots = 100, .state_slots = 8, .page = 2, .numbers_pages = true});
   grown.insert({{1, 10}});
-  const RadixInsertion other = grown.insert({{1, 6}, {2, 4}});
+  const TreeInsertion other = grown.insert({{1, 6}, {2, 4}});
   CHECK(grown.tree.rows_of(other.node) == PageRows{1, 2, 3, 9, 10});
   CHECK(grown.tree.rows_of(grown.match({{1, 10}}).node) == PageRows{1, 2, 3, 4, 5});
 }
@@ -99,7 +99,7 @@ TEST_CASE("law: leaves are evicted whole, least recently used first, with their 
   grown.insert({{3, 10}});
   grown.match({{1, 10}});
   grown.tree.evict_tokens(1);
-  CHECK(grown.tree.evictions() == RadixEvictions{10, 1, 1, 1});
+  CHECK(grown.tree.evictions() == TreeEvictions{10, 1, 1, 1});
   CHECK(grown.match({{2, 10}}).kv_tokens == 0);
   CHECK(grown.match({{1, 10}}).hit_tokens == 10);
 }
@@ -113,7 +113,7 @@ TEST_CASE("law: a parent whose last child went is a leaf by the time of its own 
   grown.tree.evict_tokens(15);
   CHECK(grown.tree.num_tokens() == 10);
   CHECK(grown.match({{4, 10}}).hit_tokens == 10);
-  CHECK(grown.tree.evictions() == RadixEvictions{20, 2, 3, 2});
+  CHECK(grown.tree.evictions() == TreeEvictions{20, 2, 3, 2});
 }
 
 TEST_CASE("law: evicting a state inside the tree leaves its KV, at a leaf both go") {
@@ -126,7 +126,7 @@ TEST_CASE("law: evicting a state inside the tree leaves its KV, at a leaf both g
   grown.tree.evict_states(1);
   CHECK(grown.tree.num_states() == 0);
   CHECK(grown.tree.num_tokens() == 10);  // no cascade
-  CHECK(grown.match({{1, 10}}) == RadixMatch{radix_root, 0, 10});
+  CHECK(grown.match({{1, 10}}) == TreeMatch{tree_root, 0, 10});
 }
 
 TEST_CASE("law: a match refreshes the state it hits and none above it") {
@@ -142,7 +142,7 @@ TEST_CASE("law: a match refreshes the state it hits and none above it") {
 TEST_CASE("law: nothing that is locked is evicted") {
   GrownTree grown = small_tree();
   grown.insert({{1, 10}});
-  const RadixNodeId node = grown.insert({{1, 10}, {2, 5}}).node;
+  const TreeNodeId node = grown.insert({{1, 10}, {2, 5}}).node;
   grown.tree.lock(node);
   grown.tree.lock_state(node);
   CHECK(grown.tree.evictable_tokens() == 0);
@@ -170,7 +170,7 @@ TEST_CASE("law: the shallowest states of a path beyond its limit go, forks stay"
   grown.insert({{1, 40}});
   CHECK(grown.tree.state_positions() == std::vector<std::int64_t>{20, 25, 40});
   CHECK(grown.tree.num_trimmed_states() == 2);
-  CHECK(grown.tree.evictions() == RadixEvictions{});
+  CHECK(grown.tree.evictions() == TreeEvictions{});
   CHECK(grown.tree.num_tokens() == 45);
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("law: states are counted that were hit at least once, and among the ev
   grown.match({{2, 10}, {4, 1}});
   CHECK(grown.tree.num_used_states() == 1);
   grown.tree.evict_states(2);
-  CHECK(grown.tree.evictions() == RadixEvictions{20, 2, 2, 1});
+  CHECK(grown.tree.evictions() == TreeEvictions{20, 2, 2, 1});
   grown.insert({{2, 10}});  // a state of its own, not hit yet
   grown.match({{2, 10}, {3, 1}});
   CHECK(grown.tree.num_used_states() == 2);

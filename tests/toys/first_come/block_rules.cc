@@ -16,7 +16,7 @@ class FirstCome final : public VictimChooser {
   explicit FirstCome(const CacheParts& cache) : cache_(cache), came_(cache.pools.size()) {}
 
   BlockId choose(std::size_t arena) override {
-    const BlockPool& pool = cache_.pools[arena];
+    const BlockArena& pool = cache_.pools[arena];
     for (const auto& [turn, block] : came_[arena].blocks)
       if (pool.is_free(block) && pool.is_findable(block)) return block;
     return null_block_id;

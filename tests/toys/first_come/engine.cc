@@ -14,7 +14,7 @@ constexpr std::string_view assumptions_of_toy[] = {
 constexpr EngineRules rules_of_toy{.name = "toy-pools",
                                    .title = "Toy pools",
                                    .strategy = Strategy::dual_pool,
-                                   .is_read = true,
+                                   .source_only = true,
                                    .assumptions = assumptions_of_toy,
                                    .caches_by_default = true,
                                    .reserves_null_block = true};
@@ -27,7 +27,7 @@ constexpr ReplayAbilities abilities_of_toy{.index = "a cache of first come, firs
 constinit const Engine first_come_engine{.rules = &rules_of_toy,
                                          .blocks = &first_come_rules,
                                          .replay = block_cache_of,
-                                         .replayed = Evidence::read,
+                                         .replayed = Evidence::source_only,
                                          .abilities = &abilities_of_toy,
                                          .axes = axes_of_read_blocks};
 

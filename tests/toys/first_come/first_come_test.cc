@@ -61,12 +61,12 @@ TEST_CASE("law: a toy engine is planned, explained, compared and moved as it say
   CHECK(plan.strategy == Strategy::dual_pool);
   CHECK(plan.arenas.size() == 2);
   CHECK(!plan.derivation.empty());
-  CHECK(!findings_of(set, scenario).successor);
+  CHECK(!plan_answer(set, scenario).successor);
   const ScenarioFile other = small_file("  release: vllm-0.33\n", toy_traffic);
   CHECK(compare(compare_settings({toy_file(), other}, {}, 1), {.wanted = true}).num_refused() == 0);
   const TransferAnswer moved = transfer({.from = scenario, .to = toy_scenario("  tensor_parallel: 2\n")});
   CHECK(moved.counts.all.bytes == moved.counts.unique_bytes);
-  CHECK(moved.from.evidence == Evidence::read);
+  CHECK(moved.from.evidence == Evidence::source_only);
 }
 
 TEST_CASE("law: a toy engine is replayed, with losses and bounds, by an eviction that no other engine has") {
@@ -86,7 +86,7 @@ TEST_CASE("law: a toy engine is replayed, with losses and bounds, by an eviction
                                .answer({0}).front();
   CHECK(point.status == PointStatus::ok);
   CHECK(point.verification == Verdict::passed);
-  CHECK(engine_rates(compare_settings({toy_file()}, {}, 1)).evidence.front() == Evidence::read);
+  CHECK(engine_rates(compare_settings({toy_file()}, {}, 1)).evidence.front() == Evidence::source_only);
   CHECK(!advise_checkpoints(scenario, {}).name.empty());
 }
 

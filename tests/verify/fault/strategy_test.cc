@@ -8,7 +8,7 @@
 #include "engines/sglang/rules.h"
 #include "engines/tensorrt_llm/rules.h"
 #include "engines/vllm/rules.h"
-#include "planner/radix_settings.h"
+#include "planner/tree_settings.h"
 #include "tests/verify/forward/forward_models.h"
 #include "tests/verify/plans.h"
 #include "tests/verify/transfer/plan_traffic.h"
@@ -158,16 +158,16 @@ TEST_CASE("law: a network runs through pool groups as it runs dense") {
 
 TEST_CASE("law: the pools of SGLang 0.5.23 pass every check of verify, with dummies, pages and each strategy") {
   for (const std::int64_t page : {1, 16})
-    for (const RadixStrategy strategy :
-         {RadixStrategy::automatic, RadixStrategy::no_buffer, RadixStrategy::extra_buffer_lazy}) {
-      if (strategy == RadixStrategy::no_buffer && page > 1) continue;
+    for (const TreeStrategy strategy :
+         {TreeStrategy::automatic, TreeStrategy::no_buffer, TreeStrategy::extra_buffer_lazy}) {
+      if (strategy == TreeStrategy::no_buffer && page > 1) continue;
       EngineSpec engine = small_engine(Strategy::dual_pool, 1, CacheMode::align, std::int64_t(1) << 22);
       engine.rules = &rules_of_sglang_0_5_23;
-      engine.own.set(radix_key::page_size, page);
-      engine.own.set(radix_key::mamba_radix_cache_strategy, strategy);
+      engine.own.set(tree_key::page_size, page);
+      engine.own.set(tree_key::mamba_radix_cache_strategy, strategy);
       const CachePlan plan = make_plan(small_model(), engine, {.max_model_lens = {256}});
-      CHECK(plan.arenas[0].usable_ids() == plan.radix->split.token_slots / page);
-      CHECK(plan.arenas[1].usable_ids() == plan.radix->split.state_slots);
+      CHECK(plan.arenas[0].usable_ids() == plan.tree_pools->split.token_slots / page);
+      CHECK(plan.arenas[1].usable_ids() == plan.tree_pools->split.state_slots);
       const VerifyReport report = verify_plan(plan, {});
       CAPTURE(to_string(strategy));
       CAPTURE(strategy_failures(report));

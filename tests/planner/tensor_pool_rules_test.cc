@@ -1,0 +1,133 @@
+// llama.cpp, whose rules are read: plans at 40 GiB worked by hand; and what it and TensorRT-LLM refuse.
+#include "planner/tensor_pool_rules.h"
+
+#include <doctest/doctest.h>
+
+#include "engines/llama_cpp/rules.h"
+#include "engines/tensorrt_llm/rules.h"
+#include "planner/demand.h"
+#include "planner/plan.h"
+#include "planner/group_settings.h"
+#include "planner/tensor_pool_settings.h"
+#include "tests/planner/models.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+EngineSpec read_engine(const EngineRules* rules, CacheMode mode = CacheMode::align) {
+  EngineSpec engine{.rules = rules,
+                    .tensor_parallel = 2,
+                    .strategy = rules->strategy,
+                    .cache_mode = mode,
+                    .memory_bytes = 40 * gib};
+  return engine;
+}
+
+CachePlan source_only_plan(const EngineSpec& engine, const ModelSpec& model = qwen35_397b()) {
+  return make_plan(model, engine, {.max_model_lens = {32'768}});
+}
+
+std::string refusal(const EngineSpec& engine, const ModelSpec& model = qwen35_397b()) {
+  try {
+    source_only_plan(engine, model);
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+constexpr std::int64_t conv = 3 * 6144 * 2, ssm = 32 * 128 * 128 * 4;  // of one layer of Qwen3.5-397B at TP2
+
+}  // namespace
+
+TEST_CASE("golden: Qwen3.5-397B in llama.cpp's cells and rows, by hand") {
+  const CachePlan plan = source_only_plan(read_engine(&rules_of_llama_cpp));
+  const std::int64_t row = 45 * (2 * conv + ssm);  // convolutions in fp32 too
+  CHECK(row == 97'689'600);
+  REQUIRE(plan.arenas.size() == 2);
+  CHECK(plan.arenas[0] == ArenaPlan{"cells", (40 * gib - 4 * row) / 15'360 / 256 * 256, 15'360, false});
+  CHECK(plan.arenas[0].num_ids == 2'770'688);
+  CHECK(plan.arenas[1] == ArenaPlan{"rows", 4, row, false});
+  CHECK(plan.rows == SequenceRows{4, 1, 32, 8192, row});
+  CHECK(plan.rows->host_bytes() == 4 * 32 * row);
+  // A pool a layer: 15 of cells, 45 of r, 45 of s.
+  REQUIRE(plan.pools.size() == 15 + 45 + 45);
+  CHECK(plan.lanes[15 + 3] == LanePlan{{1}, {18}, 0, 2 * conv, 2 * conv});
+  CHECK(plan.pools[104].bytes == 4 * ssm);
+  CHECK(request_demand(plan, 32'768).ids == std::vector<std::int64_t>{32'768, 1});
+  CHECK(plan.max_running_requests == 4);
+  CHECK(plan.capacity[0].usable_concurrency == 4);
+  CHECK(plan.capacity[0].kv_cache_tokens == 2'770'688);
+  CHECK(plan.capacity[0].bytes_per_request == plan.capacity[0].ideal_bytes_per_request);
+  CHECK(plan.waste.at_load.null_block_bytes == 0);
+  CHECK(plan.prefix.match_unit_tokens == 1);
+  CHECK(plan.prefix.duplicate_misses_up_to_tokens == 4);
+}
+
+TEST_CASE("golden: rows to take drafts back, sequences and checkpoints as set") {
+  EngineSpec engine = read_engine(&rules_of_llama_cpp);
+  engine.speculative_tokens = 3;
+  engine.max_running_requests = 8;
+  engine.own.set(row_key::ctx_checkpoints, 10);
+  const CachePlan plan = source_only_plan(engine);
+  CHECK(plan.arenas[1].num_ids == 8 * 4);
+  CHECK(plan.arenas[1].bytes_per_id == 97'689'600);  // convolutions are no longer for drafts
+  CHECK(plan.max_running_requests == 8);
+  CHECK(plan.capacity[0].ids_by_cause == IdsByCause{.tokens = 32'768, .states = 1, .speculative = 3});
+  CHECK(plan.rows->host_bytes() == 8 * 10 * std::int64_t(97'689'600));
+  engine.cache_mode = CacheMode::none;
+  const CachePlan without = source_only_plan(engine);
+  CHECK(without.rows->host_bytes() == 0);
+  CHECK_FALSE(without.prefix.cacheable);
+}
+
+TEST_CASE("edge: what one of these engines is not told is refused, with the key and a way out") {
+  EngineSpec june{.tensor_parallel = 2, .memory_bytes = 40 * gib};
+  june.own.set(group_key::avg_seq_len, 5);
+  CHECK(refusal(june).find("engine.avg_seq_len: vLLM main of June 2026") == 0);
+  CHECK(refusal(june).find("set engine.release to tensorrt-llm") != std::string::npos);
+  june.own.reset(group_key::avg_seq_len);
+  june.own.set(row_key::ctx_checkpoints, 5);
+  CHECK(refusal(june).find("set engine.release to llama.cpp") != std::string::npos);
+  june.own.reset(row_key::ctx_checkpoints);
+  june.strategy = Strategy::pool_groups;
+  CHECK(refusal(june).find("engine.strategy: pool_groups is that of TensorRT-LLM alone") == 0);
+  EngineSpec engine = read_engine(&rules_of_llama_cpp);
+  engine.own.set(group_key::periodic_snapshot_interval, 256);
+  CHECK(refusal(engine).find("engine.periodic_snapshot_interval: llama.cpp has no such setting") == 0);
+  engine = read_engine(&rules_of_llama_cpp);
+  engine.block_size_tokens = 32;
+  CHECK(refusal(engine).find("engine.block_size_tokens: llama.cpp has no such setting; its cells") == 0);
+  engine = read_engine(&rules_of_llama_cpp, CacheMode::all);
+  CHECK(refusal(engine).find("engine.cache_mode: llama.cpp has no mode all") == 0);
+  engine = read_engine(&rules_of_llama_cpp);
+  engine.memory_bytes = 390'000'000;
+  CHECK(refusal(engine).find("engine.memory: 390000000 bytes are too few: the rows") == 0);
+  engine = read_engine(&rules_of_tensorrt_llm);
+  engine.speculative_tokens = 2;
+  CHECK(refusal(engine).find("engine.speculative_tokens") == 0);
+  engine = read_engine(&rules_of_tensorrt_llm);
+  engine.strategy = Strategy::dual_pool;
+  CHECK(refusal(engine).find("engine.strategy: TensorRT-LLM has no dual_pool; its strategy is pool_groups") == 0);
+  ModelSpec windows = qwen35_397b();
+  windows.layers[3].attention = sliding_attention(2, 256, 4096);
+  for (const EngineRules* const rules : {&rules_of_tensorrt_llm, &rules_of_llama_cpp})
+    CHECK(refusal(read_engine(rules), windows).find("engine.release: pools of") == 0);
+}
+
+TEST_CASE("rule: what is not known exactly of llama.cpp is said with every plan") {
+  const CachePlan plan = source_only_plan(read_engine(&rules_of_llama_cpp));
+  std::size_t read = 0, assumed = 0;
+  for (const Warning& warning : plan.warnings) {
+    read += warning.code == "rules_read";
+    assumed += warning.code == "assumption";
+  }
+  CHECK(read == 1);
+  CHECK(assumed == rules_of_llama_cpp.assumptions.size());
+  for (const Decision& decision : plan.derivation) {
+    CAPTURE(decision.result.symbol);
+    CHECK(decision.source.find("vLLM") == std::string::npos);
+  }
+}

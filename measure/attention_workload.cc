@@ -137,7 +137,8 @@ AttentionWorkload::AttentionWorkload(const AttentionWorkloadSpec& spec, Resident
   const Checked table_bytes = Checked(spec.batch.num_reqs()) * sizes.columns * 16 + Checked(num_blocks) * 16;
   const Checked tensor_bytes =
       Checked(tokens) * 4 * (Checked(spec.query_heads) * spec.head_size_k + Checked(spec.kv_heads) * channels);
-  const std::int64_t resident = Checked(num_blocks) * spec.block_size_tokens * position_bytes + table_bytes + tensor_bytes;
+  const std::int64_t resident =
+      Checked(num_blocks) * spec.block_size_tokens * position_bytes + table_bytes + tensor_bytes;
   charge_.emplace(budget, resident, fmt::format("a batch of {} with its cache", to_string(spec.batch)));
   inputs_.metadata = std::make_shared<const CommonAttentionMetadata>(page_batch(spec, sizes));
   const CommonAttentionMetadata& metadata = *inputs_.metadata;

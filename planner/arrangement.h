@@ -94,8 +94,8 @@ struct PagesInLane {
 /// Layers of one spec that share one block table; its ids are those of one arena.
 struct GroupPlan {
   std::int64_t spec = 0;                          ///< SpecPlan::id
-  std::vector<std::vector<std::int64_t>> pages;   ///< per position, the layers of that page in pack order; empty: all are
-                                                  ///< on other stages of a pipeline, and requests have ids of it
+  std::vector<std::vector<std::int64_t>> pages;   ///< (position) layers of that page in pack order; empty: all are on
+                                                  ///< other stages of a pipeline, and requests have ids of it
   std::int64_t padding_positions = 0;             ///< lanes of the arena that this group leaves empty
   ArenaId arena;
   LaneId first_lane;                              ///< lane of page 0; page j lies in the j-th lane from there

@@ -34,7 +34,8 @@ std::int64_t count_state_slots(const Arrangement& arrangement, std::int64_t stat
     const std::int64_t each = table_entries(table_rule(arrangement, *state), longest);
     const std::int64_t state_slots = Checked(*engine.state_requests) * each + 1;
     log.add([&] {
-      return Decision{{"slots", state_slots, "slots"}, "slots = requests * slots of a request + 1: slot 0 is the null slot",
+      return Decision{{"slots", state_slots, "slots"},
+                      "slots = requests * slots of a request + 1: slot 0 is the null slot",
                       {{"requests", *engine.state_requests, ""}, {"slots of a request", each, "slots"}},
                       "engine.state_requests"};
     });
@@ -52,7 +53,8 @@ std::int64_t count_state_slots(const Arrangement& arrangement, std::int64_t stat
   });
   log.add([&] {
     return Decision{{"slots", state_slots, "slots"}, "slots = floor(memory of states / bytes of a slot)",
-                    {{"memory of states", memory, "bytes"}, {"bytes of a slot", state_slot_bytes, "bytes"}}, log.cite(rule)};
+                    {{"memory of states", memory, "bytes"}, {"bytes of a slot", state_slot_bytes, "bytes"}},
+                    log.cite(rule)};
   });
   return state_slots;
 }
@@ -138,7 +140,8 @@ void split_memory(Arrangement& arrangement, const ArrangeInputs& inputs, RuleOf 
   for (const ArenaId id : state_arenas(arrangement)) state_slot_bytes += arrangement.arenas[id.index()].bytes_per_id;
   Checked rest = engine.memory_bytes;
   if (state_slot_bytes > 0) {
-    const std::int64_t state_slots = count_state_slots(arrangement, state_slot_bytes, longest, engine, rule, inputs.log);
+    const std::int64_t state_slots =
+        count_state_slots(arrangement, state_slot_bytes, longest, engine, rule, inputs.log);
     for (const ArenaId id : state_arenas(arrangement)) {
       ArenaPlan& arena = arrangement.arenas[id.index()];
       arena.num_ids = state_slots;
@@ -150,8 +153,8 @@ void split_memory(Arrangement& arrangement, const ArrangeInputs& inputs, RuleOf 
     if (Checked(state_slots) * state_slot_bytes > rest)
       throw SpecError(
           "engine.state_requests",
-          fmt::format("{} slots take {} bytes, more than the memory of {}; give more memory or fewer requests", state_slots,
-                      std::int64_t(Checked(state_slots) * state_slot_bytes), engine.memory_bytes));
+          fmt::format("{} slots take {} bytes, more than the memory of {}; give more memory or fewer requests",
+                      state_slots, std::int64_t(Checked(state_slots) * state_slot_bytes), engine.memory_bytes));
     rest -= Checked(state_slots) * state_slot_bytes;
   }
   share_tokens(arrangement, rest, longest, rule, inputs.log);

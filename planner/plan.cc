@@ -76,7 +76,8 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
   plan.max_fitting_tokens = longest_request(plan);
   const Demand one_token = request_demand(plan, 1);
   plan.max_running_requests = running_requests(plan, one_token);
-  if (plan.tree_pools) plan.max_running_requests = std::min(plan.max_running_requests, plan.tree_pools->split.max_running);
+  if (plan.tree_pools)
+    plan.max_running_requests = std::min(plan.max_running_requests, plan.tree_pools->split.max_running);
   if (plan.pool_groups)
     plan.max_running_requests = std::min(plan.max_running_requests, plan.pool_groups->max_requests);
   plan.max_running_requests_by_states = running_by_states(plan);

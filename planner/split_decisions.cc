@@ -20,7 +20,8 @@ class SplitDecisions {
       : pools_(pools), split_(pools.split), inputs_(inputs), engine_(engine), lengths_(lengths), log_(log) {}
 
   void derive() const {
-    add({"bytes of a slot", pools_.state_slot_bytes, "bytes"}, "M of all state layers together: one slot id for all", {});
+    add({"bytes of a slot", pools_.state_slot_bytes, "bytes"}, "M of all state layers together: one slot id for all",
+        {});
     add({"bytes of a token", pools_.token_bytes, "bytes"}, "cell = a1 of all attention layers together, drafts too",
         {});
     derive_holding();
@@ -52,12 +53,14 @@ class SplitDecisions {
 
   void derive_holding() const {
     if (!inputs_.radix_cache)
-      return add({"S", split_.state_slots_per_request, "slots"}, "1: the running state; nothing is kept for prefixes", {});
+      return add({"S", split_.state_slots_per_request, "slots"}, "1: the running state; nothing is kept for prefixes",
+                 {});
     derive_strategy();
     std::string rule = "3: the running state, that of the tree's node, and one on its way to the tree";
     if (pools_.strategy == TreeStrategy::extra_buffer)
-      rule += inputs_.state_slots_per_request > 4 || engine_.own[tree_key::overlap_schedule] ? "; and two tracking slots"
-                                                                                       : "; and a tracking slot";
+      rule += inputs_.state_slots_per_request > 4 || engine_.own[tree_key::overlap_schedule]
+                  ? "; and two tracking slots"
+                  : "; and a tracking slot";
     if (pools_.strategy == TreeStrategy::extra_buffer_lazy) rule += "; and a tracking slot";
     if (engine_.own[tree_key::skip_decode_lock] && pools_.strategy != TreeStrategy::no_buffer)
       rule += "; less one, which decoding does not lock";

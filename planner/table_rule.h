@@ -58,8 +58,8 @@ TableRule table_rule(const Arrangement& arrangement, const SpecPlan& spec);
 /// Entries of a request of `tokens` tokens.
 std::int64_t table_entries(const TableRule& rule, std::int64_t tokens);
 
-/// The inverse of table_entries: tokens of the longest request that takes at most so many entries. 0 where even one token
-/// takes more, and at most largest_tokens.
+/// The inverse of table_entries: tokens of the longest request that takes at most so many entries. 0 where even one
+/// token takes more, and at most largest_tokens.
 std::int64_t longest_in_entries(const TableRule& rule, std::int64_t entries);
 
 }  // namespace hybridkv

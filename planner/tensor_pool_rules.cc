@@ -34,7 +34,8 @@ void refuse_unlike_hybrids(const ModelSpec& model, const EngineSpec& engine) {
     if (layer.attention && layer.attention->window_tokens > 0)
       throw SpecError("engine.release",
                       fmt::format("pools of {} for layers with a window are not planned{}; take another release",
-                                  title_of(engine), engine.rules->source_only ? "" : ": their rules are read, not run"));
+                                  title_of(engine),
+                                  engine.rules->source_only ? "" : ": their rules are read, not run"));
   }
   if (!attention || !states)
     throw SpecError("engine.release",

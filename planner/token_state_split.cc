@@ -40,7 +40,8 @@ double floor_quotient(double value, double divisor) {
 
 /// Bytes of a slot with what rides on it.
 std::int64_t charged_state_slot_bytes(const SplitInputs& inputs) {
-  return Checked(inputs.state_slot_bytes) + (inputs.replay && inputs.replay->in_state_slots ? inputs.replay->row_bytes : 0);
+  const bool has_row = inputs.replay && inputs.replay->in_state_slots;
+  return Checked(inputs.state_slot_bytes) + (has_row ? inputs.replay->row_bytes : 0);
 }
 
 /// Bytes of the rows of ReplaySSM that lie outside the slots.

@@ -219,7 +219,8 @@ void check_replay(const SimulationSpec& spec) {
 }
 
 std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec) {
-  if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache)) return std::make_unique<BlockCacheReplay>(*blocks, spec);
+  if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache))
+    return std::make_unique<BlockCacheReplay>(*blocks, spec);
   if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) return std::make_unique<TreeCacheReplay>(*tree, spec);
   if (const auto* slots = std::get_if<SlotCache>(&spec.cache)) return std::make_unique<SlotCacheReplay>(*slots, spec);
   return std::make_unique<SnapshotsReplay>(std::get<SnapshotCache>(spec.cache), spec);

@@ -103,8 +103,8 @@ ComparedRule rule_of_key(const CompareRow& row, const std::vector<ComparedValue>
 }
 
 /// What a trace finds in the caches of the settings.
-void add_replay(CompareAnswer& comparison, const std::vector<CompareSetting>& settings, const std::vector<bool>& refused,
-                const CompareReplay& replay) {
+void add_replay(CompareAnswer& comparison, const std::vector<CompareSetting>& settings,
+                const std::vector<bool>& refused, const CompareReplay& replay) {
   std::vector<bool> planned = refused;
   planned.flip();
   const auto replayed = replay_settings(settings, planned, replay.on_progress);

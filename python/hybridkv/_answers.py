@@ -127,12 +127,16 @@ def simulate(scenario=None, /, requests=None, *, records=True, progress=None, **
         return _simulated(scenario, records, progress, keys)
     if keys.get("trace") is not None:
         raise InputError("trace: requests are given already; give one of the two")
-    if not hasattr(requests, "__iter__") or isinstance(requests, (str, bytes, type)):
+    try:  # an array of no dimension has the method of an iterable, and is none
+        listed = None if isinstance(requests, (str, bytes)) else iter(requests)
+    except TypeError:
+        listed = None
+    if listed is None:
         raise refused("requests", requests, f"{shown(requests)} is no list of requests", "give an iterable of them")
     file = tempfile.NamedTemporaryFile("w", suffix=".jsonl", prefix="hybridkv-", delete=False, encoding="utf-8")
     try:
         with file:
-            for index, request in enumerate(requests):
+            for index, request in enumerate(listed):
                 file.write(_trace_line(index, request) + "\n")
         made = _simulated(scenario, records, progress, {**keys, "trace": {"file": file.name}})
     except InputError as error:

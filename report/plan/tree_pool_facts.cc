@@ -51,8 +51,10 @@ std::vector<std::pair<std::string, std::string>> tree_pool_facts(const CachePlan
       "capacity",
       fmt::format("{} such requests at once: state slots allow {} at {} a request, token slots {}; {} run at most",
                   human_count(split.requests_at(capacity.max_model_len, tree_pools.page_tokens)),
-                  human_count(split.state_slots / split.state_slots_per_request), human_count(split.state_slots_per_request),
-                  human_count(pages / std::max<std::int64_t>(1, ceil_div(capacity.max_model_len, tree_pools.page_tokens))),
+                  human_count(split.state_slots / split.state_slots_per_request),
+                  human_count(split.state_slots_per_request),
+                  human_count(pages / std::max<std::int64_t>(1, ceil_div(capacity.max_model_len,
+                                                                         tree_pools.page_tokens))),
                   human_count(split.max_running)));
   if (split.ring_bytes > 0)
     facts.emplace_back("ReplaySSM",

@@ -49,7 +49,8 @@ Facts picked_tree(const Recommendation& result, const Candidate& pick, const std
   const TokenStateSplit& split = result.layout_of(pick).plan.tree_pools->split;
   Facts facts;
   facts.entries.emplace_back("pools", fmt::format("{} state slots, {} a request, and {} token slots",
-                                                  human_count(split.state_slots), human_count(split.state_slots_per_request),
+                                                  human_count(split.state_slots),
+                                                  human_count(split.state_slots_per_request),
                                                   human_count(split.token_slots)));
   facts.entries.emplace_back(
       "request", fmt::format("{} of {} tokens; {} at once, {} run at most",

@@ -22,7 +22,7 @@ enum class BlockKind : std::uint8_t {
   extra,      ///< a ring or tail of one request, never found again
 };
 
-/// What happened in a pool, or in all pools of a cache, so far. "Operations" are look-ups, allocations, publications
+/// What happened in an arena, or in all arenas of a cache, so far. "Operations" are look-ups, allocations, publications
 /// and releases of one block.
 struct BlockCounts {
   std::int64_t lookups = 0;
@@ -47,29 +47,29 @@ struct BlockCounts {
 /// out of the queue; several blocks may carry one key, a look-up gives the oldest. Block 0 is never handed out.
 /// In 0.33 blocks without a key that are given back together keep their order at the front, and a block may carry a
 /// second key, that of a prompt's tail which ends inside it.
-/// Memory grows with the blocks that were in use at one time or another, not with the pool.
+/// Memory grows with the blocks that were in use at one time or another, not with the size of the arena.
 class BlockArena {
  public:
-  /// How the pool of a release differs from that of June 2026.
+  /// How the arenas of a release differ from those of June 2026.
   struct Rules {
     bool releases_in_order = false;  ///< blocks without a key given back together keep their order
     bool tail_keys = false;          ///< blocks may carry a tail's key too
-    PageLedger* ledger = nullptr;    ///< that lends all blocks, by large pages; outlives the pool
-    std::int64_t number = 0;         ///< the pool's in the ledger
+    PageLedger* ledger = nullptr;    ///< that lends all blocks, by large pages; outlives the arena
+    std::int64_t number = 0;         ///< the arena's in the ledger
     std::int64_t most_bytes = INT64_MAX;  ///< that what is known of blocks may take
   };
-  /// `num_blocks` >= 2 counts the null block. An unlimited pool grows instead of dropping a key.
+  /// `num_blocks` >= 2 counts the null block. An unlimited arena grows instead of dropping a key.
   /// Operations that make blocks known throw ResourceError where they take more memory than the rules allow.
   explicit BlockArena(std::int64_t num_blocks, bool unlimited = false);
   BlockArena(std::int64_t num_blocks, bool unlimited, const Rules& rules);
 
-  /// From now on tells `tier`, which outlives the pool, what can be found and what goes; it knows the pool by that
-  /// arena.
+  /// From now on tells `tier`, which outlives this arena, what can be found and what goes; it knows the arena by that
+  /// number.
   void tell(HostTier& tier, std::size_t arena) {
     host_ = &tier;
     host_arena_ = arena;
   }
-  /// From now on asks `chooser`, which outlives the pool, which block goes; it knows the pool by that arena.
+  /// From now on asks `chooser`, which outlives this arena, which block goes; it knows the arena by that number.
   void ask(VictimChooser& chooser, std::size_t arena) {
     chooser_ = &chooser;
     arena_ = arena;
@@ -82,7 +82,7 @@ class BlockArena {
   /// Blocks held by somebody, of one kind.
   std::int64_t num_held(BlockKind kind) const { return held_[static_cast<std::size_t>(kind)]; }
   std::int64_t num_held() const { return num_blocks() - 1 - num_free() - absent_; }
-  /// Blocks in large pages that the pool does not have.
+  /// Blocks in large pages that the arena does not have.
   std::int64_t num_absent() const { return absent_; }
   /// Blocks that can be found, held or not, of one kind.
   std::int64_t num_findable(BlockKind kind) const { return findable_[static_cast<std::size_t>(kind)]; }
@@ -134,7 +134,7 @@ class BlockArena {
   /// made.
   void publish(BlockId block, PrefixKey key, std::int64_t step, bool checkpoint);
   /// Makes a held block findable by the tail that ends inside it; one that was so already becomes the youngest of its
-  /// key. Pre: it is held, the pool has tail keys.
+  /// key. Pre: it is held, the arena has tail keys.
   void publish_tail(BlockId block, PrefixKey key, std::int64_t step);
   /// A held block can no longer be found by its key; no eviction. Pre: it carries one, and no tail's.
   void forget(BlockId block);
@@ -146,10 +146,10 @@ class BlockArena {
     BlockId last = null_block_id;
     release(block, last);
   }
-  /// The same of several blocks given back together; `last` begins as the null block and is the pool's.
+  /// The same of several blocks given back together; `last` begins as the null block and is the arena's.
   void release(BlockId block, BlockId& last);
 
-  /// The pool gets `count` blocks from the first one on. Pre: it has a ledger, which has just given it their page.
+  /// The arena gets `count` blocks from the first one on. Pre: it has a ledger, which has just given it their page.
   void lend(BlockId first, std::int64_t count);
   /// They go, with all that could be found in them. Pre: nobody holds one.
   void withdraw(BlockId first, std::int64_t count);
@@ -183,7 +183,7 @@ class BlockArena {
   HostTier* host_ = nullptr;           // told what is published and what goes
   std::size_t host_arena_ = 0;
   VictimChooser* chooser_ = nullptr;  // none: the front of the queue
-  std::size_t arena_ = 0;             // by which it knows the pool
+  std::size_t arena_ = 0;             // by which it knows this arena
   bool unlimited_;
   bool releases_in_order_;
   PageLedger* ledger_;

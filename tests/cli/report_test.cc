@@ -76,13 +76,14 @@ TEST_CASE("golden: on paper the report on seven packs has at most a dozen pages"
 TEST_CASE("edge: a question of a report that a release refuses is answered by the refusal") {
   const ScratchFolder folder;
   const ProgramRun run = run_program(
-      "report --model Qwen3.5-4B --memory 8G --max-model-len 32k --engine llama.cpp --no-verify -q -o " +
+      "report --model Qwen3.5-4B --memory 8G --max-model-len 32k --engine llama.cpp --no-verify -q "
+      "--set simulate.driver=open_loop -o " +
           folder.path.string(),
       "PATH=/nowhere");
   CAPTURE(run.output);
   CHECK(run.exit_code == 4);
   const std::string page = folder.content("report.md");
-  CHECK(contains(page, "## What to set\n\nNot to be had: "));
+  CHECK(contains(page, "## What to set\n\nNot to be had: --set simulate.driver=open_loop: "));
 }
 
 TEST_CASE("edge: without gnuplot the report is written with the page maps alone, with exit code 4") {

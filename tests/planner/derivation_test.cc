@@ -66,7 +66,8 @@ TEST_CASE("golden: how many requests run beside a radix tree is derived, by its 
       if (const auto* count = std::get_if<std::int64_t>(&decision.result.value))
         derived[decision.result.symbol] = *count;
     CHECK(derived.at("running requests of the engine") == plan.tree_pools->split.max_running);
-    CHECK(derived.at("requests by state slots") == plan.tree_pools->split.state_slots / plan.tree_pools->split.state_slots_per_request);
+    const TokenStateSplit& split = plan.tree_pools->split;
+    CHECK(derived.at("requests by state slots") == split.state_slots / split.state_slots_per_request);
     ++trees;
   }
   CHECK(trees > 5);

@@ -158,8 +158,9 @@ TEST_CASE("law: a ring in the slots is charged with every slot, the dummy too") 
   REQUIRE(ring.has_value());
   CHECK(ring->in_state_slots);
   CHECK(ring->row_bytes == 20 * 16 * (16 * 128 * (4 * 2 + 4) + 16 * 4));
-  SplitInputs inputs{.memory_gib = 40, .state_slot_bytes = 21'708'800, .token_bytes = 8'064, .state_slots_per_request = 5,
-                     .max_running_requests = 64, .draft_tokens = 4, .replay = ring, .context_tokens = context_tokens};
+  SplitInputs inputs{.memory_gib = 40, .state_slot_bytes = 21'708'800, .token_bytes = 8'064,
+                     .state_slots_per_request = 5, .max_running_requests = 64, .draft_tokens = 4, .replay = ring,
+                     .context_tokens = context_tokens};
   const TokenStateSplit split = split_memory(inputs);
   CHECK(split.ring_bytes == (split.state_slots + 1) * ring->row_bytes);
   SplitInputs wider = inputs;

@@ -159,6 +159,8 @@ def test_arrays_and_numbers_of_numpy_are_plain_ones():
     plain = hybridkv.plan(**KEYS, attention_pack_size=[1, 2], tensor_parallel=1)
     made = hybridkv.plan(**KEYS, attention_pack_size=np.array([1, 2]), tensor_parallel=np.int64(1))
     assert [each.to_dict() for each in made] == [each.to_dict() for each in plain]
+    with pytest.raises(hybridkv.InputError, match="no list of requests"):
+        hybridkv.simulate(requests=np.array(3), **KEYS)
 
 
 def test_testing_exports_its_functions_alone():

@@ -308,7 +308,8 @@ class Lookup {
                                   {"token_memory_bytes", "memory of tokens"}});
     if (tree_pools.contains("unified"))
       look_at(tree_pools["unified"], {{"token_part_bytes", "part of tokens in the elastic buffer"},
-                                      {"total_bytes", "elastic buffer"}, {"state_in_tokens", "tokens that a state costs"},
+                                      {"total_bytes", "elastic buffer"},
+                                      {"state_in_tokens", "tokens that a state costs"},
                                       {"largest_tokens", "token slots without states"},
                                       {"largest_states", "state slots without tokens"}});
     for (const Json& advice : tree_pools["advice"]) {

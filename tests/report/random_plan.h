@@ -210,7 +210,8 @@ inline SequenceRows random_rows() {
 }
 
 inline TreePools random_tree() {
-  const TokenStateSplit split{random_of({StateSlotCount::explicit_size, StateSlotCount::requests, StateSlotCount::ratio}),
+  using Count = StateSlotCount;
+  const TokenStateSplit split{random_of({Count::explicit_size, Count::requests, Count::ratio}),
                               random_count(), random_count(), random_count(), random_count(), random_count(),
                               random_count(), random_count(), random_count()};
   return {random_of({TreeStrategy::no_buffer, TreeStrategy::extra_buffer_lazy}),

@@ -88,7 +88,8 @@ void check_row(const json& row, const ModelSpec& model, const CachePlan& plan) {
   CHECK(tree_pools.split.token_slots == row.at("token_slots").get<std::int64_t>());
   CHECK(tree_pools.split.max_running == row.at("max_running").get<std::int64_t>());
   CHECK(tree_pools.unified.has_value() == !row.at("unified_total_bytes").is_null());
-  if (tree_pools.unified) CHECK(tree_pools.unified->token_part_bytes == row.at("unified_total_bytes").get<std::int64_t>());
+  if (tree_pools.unified)
+    CHECK(tree_pools.unified->token_part_bytes == row.at("unified_total_bytes").get<std::int64_t>());
 }
 
 /// What the pools of a plan have, whatever it was asked.

@@ -43,7 +43,8 @@ TEST_CASE("fault: every contract of a pool is found broken") {
   check_broken("a key that is looked up is not 0", [](BlockArena& pool) { pool.find(0); });
   check_broken("a block without a key is given one", [](BlockArena& pool) { ArenaPeek::index(pool).insert(11, 1); });
   check_broken("a block loses a key that it has", [](BlockArena& pool) { ArenaPeek::index(pool).erase(2); });
-  check_broken("a block leaves the free queue that is in it", [](BlockArena& pool) { ArenaPeek::queue(pool).remove(1); });
+  check_broken("a block leaves the free queue that is in it",
+               [](BlockArena& pool) { ArenaPeek::queue(pool).remove(1); });
   check_broken("a block joins the free queue that is not in it",
                [](BlockArena& pool) { ArenaPeek::queue(pool).push_back(3); });
 }

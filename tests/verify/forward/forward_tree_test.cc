@@ -60,8 +60,8 @@ void check_tree(const ForwardReport& report) {
 
 /// A tree with room for all cases, without tensors.
 TreeSettings tree_settings(std::int64_t page = 1) {
-  return {.token_slots = most_forward_tree_tokens(page), .state_slots = most_forward_tree_states, .page = page, .chunk_tokens = 64,
-          .model_chunk = 16, .track_interval = 32, .decodes = true, .numbers_pages = true};
+  return {.token_slots = most_forward_tree_tokens(page), .state_slots = most_forward_tree_states, .page = page,
+          .chunk_tokens = 64, .model_chunk = 16, .track_interval = 32, .decodes = true, .numbers_pages = true};
 }
 
 }  // namespace
@@ -82,7 +82,8 @@ TEST_CASE("law: the same with narrow states, fp8 K and V, a latent, and attentio
   fp8.kv_dtype = DType::fp8_e4m3;
   check_tree(tree_report(small(DType::bf16), narrow));
   check_tree(tree_report(small(DType::bf16), fp8));
-  check_tree(tree_report(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, {AttentionKind::mla, 4, 1, 24, 16, 0}, 4)));
+  const AttentionSpec latent{AttentionKind::mla, 4, 1, 24, 16, 0};
+  check_tree(tree_report(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, latent, 4)));
   ModelSpec several = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, {AttentionKind::full, 4, 2, 16, 16, 0}, 6);
   several.layers[3].attention->kv_heads = 4;
   several.layers[4].recurrent = ShortConvSpec{64, 3};
@@ -179,7 +180,8 @@ TEST_CASE("edge: cases and faults that a release does not have are refused with 
                        doctest::Contains("--case tombstone: requests of vLLM main of June 2026 with PR 35703 go"),
                        InputError);
   ModelSpec jamba = small(DType::bf16, Mamba1Spec{32, 16, 4});
-  CHECK_THROWS_WITH_AS(tree_report(jamba), doctest::Contains("runs no model with attention and mamba1 layers"), SpecError);
+  CHECK_THROWS_WITH_AS(tree_report(jamba), doctest::Contains("runs no model with attention and mamba1 layers"),
+                       SpecError);
 }
 
 TEST_CASE("law: the smallest pool is one in which the event takes place, and a page or slot less is none") {

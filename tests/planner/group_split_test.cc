@@ -71,7 +71,7 @@ TEST_CASE("golden: Qwen3.5-397B in TensorRT-LLM's pool groups, by hand") {
   CHECK((129 * 45 * conv + grain - 1) / grain == 7);
   CHECK((129 * 45 * ssm + grain - 1) / grain == 182);
   // 1,280 grains: states, the lighter group, get round(1280 * 189 / 669) = 362; 248 slots take 13 + 349.
-  CHECK(slots_in(362, std::vector<std::int64_t>{45 * conv, 45 * ssm}, grain) == 248);
+  CHECK(ids_in(362, std::vector<std::int64_t>{45 * conv, 45 * ssm}, grain) == 248);
   CHECK(plan.arenas[1].num_ids == 248);
   CHECK(plan.arenas[0].num_ids == (1280 - 362) * grain / token_block);
   CHECK(plan.arenas[0].num_ids == 62'668);

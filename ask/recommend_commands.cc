@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-#include "planner/tensor_pool_settings.h"
+#include "planner/row_settings.h"
 #include "planner/tree_settings.h"
 
 namespace hybridkv {

@@ -60,7 +60,8 @@ const FamilyTable<KdaSpec>& family_of(const KdaSpec&) {
 StateSpec state_of(const KdaSpec& layer, const StateContext& context) {
   const Axis heads{"head", share_of_rank(layer.heads, "heads", "kda", context), 0};
   const std::int64_t drafts = layer.conv_holds_drafts ? context.speculative_tokens : 0;
-  const Axis steps{"step", Checked(layer.conv_kernel) - 1 + drafts, 0};
+  const std::int64_t spare = context.kda_keeps_all_taps ? 1 : 0;
+  const Axis steps{"step", Checked(layer.conv_kernel) - 1 + drafts + spare, 0};
   const Axis channels{"channel", 3 * Checked(layer.heads) * layer.head_dim / context.tensor_parallel, 0};
   return place_state_tensors({
       {"conv", context.conv_dtype, Layout({steps, channels}), 0},
@@ -69,7 +70,8 @@ StateSpec state_of(const KdaSpec& layer, const StateContext& context) {
 }
 
 std::vector<AxisRule> axis_rules(const KdaSpec& layer, const StateContext& context) {
-  return {conv_steps_rule(layer.conv_kernel, context, layer.conv_holds_drafts),
+  return {context.kda_keeps_all_taps ? AxisRule{"conv", "step", "K", {{"K", layer.conv_kernel}}}
+                                     : conv_steps_rule(layer.conv_kernel, context, layer.conv_holds_drafts),
           {"conv", "channel", "3 * heads * head dim / TP",
            {{"heads", layer.heads}, {"head dim", layer.head_dim}, {"TP", context.tensor_parallel}}},
           split_axis_rule("ssm", "head", "heads", layer.heads, context),

@@ -23,7 +23,8 @@ struct KdaSpec {
   bool operator==(const KdaSpec&) const = default;
 };
 
-/// conv (K-1, 3*H*D/TP), with conv_holds_drafts (K-1+s, 3*H*D/TP); ssm (H/TP, D, D).
+/// conv (K-1, 3*H*D/TP), with conv_holds_drafts (K-1+s, 3*H*D/TP); ssm (H/TP, D, D). Where the context keeps all taps
+/// the convolution has a step more, which nothing reads. Pre: no drafts then.
 /// Source: vLLM MambaStateShapeCalculator.
 /// Throws SpecError("engine.tensor_parallel") where TP does not divide the heads.
 StateSpec state_of(const KdaSpec& layer, const StateContext& context);

@@ -33,6 +33,7 @@ struct StateContext {
   std::int64_t speculative_tokens = 0;  ///< draft tokens per step, lengthen the convolution state, >= 0
   DType conv_dtype = DType::bf16;       ///< element type of the convolution state
   DType ssm_dtype = DType::bf16;        ///< element type of the recurrent state
+  bool kda_keeps_all_taps = false;      ///< the convolution of kda layers keeps K inputs, not the K - 1 it reads
 };
 
 /// One tensor of a recurrent state, per rank and sequence position.

@@ -16,6 +16,7 @@
 #include "mamba/state_spec.h"
 #include "planner/cell_type.h"
 #include "planner/engine_spec.h"
+#include "planner/pool_groups.h"
 #include "planner/strategy.h"
 #include "planner/tensor_pools.h"
 #include "planner/tree_pools.h"
@@ -255,8 +256,9 @@ struct Arrangement {
   /// Bytes beside the pages of each id of arena 0.
   std::int64_t extra_bytes_per_id() const;
   /// Bytes of the memory that go to neither pools nor extras, less the bytes of pools that are not taken from the
-  /// memory. 0 except for tree pools.
+  /// memory. 0 except for tree pools, and below 0 for pool groups, which round the memory up.
   std::int64_t beside_budget_bytes() const {
+    if (pool_groups) return -pool_groups->borrowed_bytes;
     return tree_pools ? Checked(tree_pools->outside_bytes()) - tree_pools->unbudgeted_bytes() : Checked(0);
   }
   /// Bytes of all pools.

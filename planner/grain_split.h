@@ -14,7 +14,7 @@ struct GroupOfPools {
 };
 
 /// Bytes in whose multiples pools are allocated: 2 MiB << k, k = min(4, max(0, int(log2(memory / (512 * 2 MiB))))).
-/// Source: TensorRT-LLM kv_cache_manager_v2 cache_tier_granularity, read.
+/// Source: TensorRT-LLM kv_cache_manager_v2 cache_tier_granularity, run.
 /// Example: 40 GiB: log2(40) = 5.3, k = 4: 32 MiB.
 std::int64_t grain_of(std::int64_t memory_bytes);
 
@@ -24,10 +24,13 @@ std::int64_t grains_of(std::int64_t ids, std::span<const std::int64_t> id_bytes,
 /// The most ids that so many grains hold; 0 where not even one.
 std::int64_t ids_in(std::int64_t grains, std::span<const std::int64_t> id_bytes, std::int64_t grain_bytes);
 
-/// Slots of every group: memory is filled in by weight, the lightest group first; a group that gets no more than its
-/// least is given that, and the rest filled in anew among the others.
-/// Throws SpecError("engine.memory") where the memory does not hold the least ids of all groups.
-/// Source: TensorRT-LLM kv_cache_manager_v2 ratio_to_slot_count_list, read.
+/// Grains that the weight of one group gives it, however few its ids then are.
+std::int64_t grains_of_share(std::int64_t grains, std::span<const GroupOfPools> groups, std::size_t group);
+
+/// Slots of every group: memory is filled in by weight, the lightest group first and the last one with what is left; a
+/// group that gets no more than its least is given the grains of that, and the rest filled in anew among the others.
+/// Pre: grains hold the least ids of all groups.
+/// Source: TensorRT-LLM kv_cache_manager_v2 ratio_to_slot_count_list, run.
 std::vector<std::int64_t> fill_groups(std::int64_t grains, std::span<const GroupOfPools> groups,
                                       std::int64_t grain_bytes);
 

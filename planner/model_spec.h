@@ -25,6 +25,7 @@ struct ModelSpec {
   bool layer_order_verified = true;    ///< false: only the counts of layers are known
   DType dtype = DType::bf16;           ///< model dtype; KV and conv state follow it unless set
   std::optional<DType> ssm_dtype;      ///< recurrent state, where the model fixes it
+  std::optional<DType> ssm_cache_dtype;///< the same for engines that read only this name of the key in its config
   std::vector<LayerSpec> layers;       ///< positions are the layer numbers of a plan
   std::optional<AttentionSpec> mtp;    ///< attention of one multi-token-prediction layer; default: the first full one
   /// Recurrent layers outside the pattern, each a group of its own that takes no part in sizing the groups.

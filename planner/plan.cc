@@ -78,7 +78,7 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
   plan.max_running_requests = running_requests(plan, one_token);
   if (plan.tree_pools)
     plan.max_running_requests = std::min(plan.max_running_requests, plan.tree_pools->split.max_running);
-  if (plan.pool_groups && plan.pool_groups->max_requests > 0)
+  if (plan.pool_groups)
     plan.max_running_requests = std::min(plan.max_running_requests, plan.pool_groups->max_requests);
   plan.max_running_requests_by_states = running_by_states(plan);
   plan.one_token_request_bytes = bytes_of(plan, one_token);
@@ -88,8 +88,10 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
       plan.capacity.begin(), plan.capacity.end(),
       [](const CapacityPlan& a, const CapacityPlan& b) { return a.blocks_per_request < b.blocks_per_request; });
   // A number of blocks that the user insists on is taken as it is, as engines do; what does not fit is a warning.
-  // So is a context longer than the token slots of an engine with tree pools, which starts all the same.
-  const bool takes_any_number = plan.tree_pools || (engine.num_blocks && !plan.rules->reserves_null_block);
+  // So is a context longer than the token slots of an engine with tree pools or pool groups, which starts all the
+  // same.
+  const bool takes_any_number =
+      plan.tree_pools || plan.pool_groups || (engine.num_blocks && !plan.rules->reserves_null_block);
   if (!shortest->fits && !takes_any_number) refuse_memory(plan, engine, *shortest);
 }
 

@@ -1,217 +1,169 @@
+#include "planner/pool_groups.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/checked.h"
 #include "planner/grain_split.h"
+#include "planner/group_engine.h"
+#include "planner/group_settings.h"
+#include "planner/group_split.h"
 #include "planner/id_count.h"
-#include "planner/page_sizes.h"
 #include "planner/strategies.h"
 #include "planner/tensor_groups.h"
 #include "planner/tensor_pool_rules.h"
-#include "planner/tensor_pool_settings.h"
 
 namespace hybridkv {
 
 namespace {
 
-constexpr std::int64_t default_requests = 2048;  // max_batch_size of the engine
-
-/// What an id of each arena takes, and what memory is shared by.
-struct Shares {
-  std::vector<std::int64_t> block_pools;     ///< bytes of a block in each pool
-  std::vector<std::int64_t> state_pools;     ///< bytes of a checkpoint in each pool
-  Checked token_bytes = 0;                   ///< a block over its tokens: all attention layers
-  Checked state_bytes = 0;                   ///< M over all recurrent layers
-};
-
-Shares shares_of(const Arrangement& arrangement) {
-  Shares shares;
-  for (const GroupPlan& group : arrangement.groups) {
-    const SpecPlan& spec = arrangement.spec_of(group);
-    const Checked id = Checked(static_cast<std::int64_t>(group.pages.size())) * arrangement.page_bytes(group);
-    if (id == 0) continue;  // a convolution of one tap keeps nothing
-    (spec.state ? shares.state_pools : shares.block_pools).push_back(id);
-    if (spec.state)
-      shares.state_bytes += id;
-    else
-      shares.token_bytes += std::int64_t(id) / spec.block_size_tokens;
-  }
-  if (shares.state_pools.empty())
-    throw SpecError("engine.release", fmt::format("states without a byte are not planned for {}; take another release",
-                                                  arrangement.rules->title));
-  return shares;
-}
-
-/// Blocks of a request of the typical length; where checkpoints are kept, each state counts as a request of its part.
-std::int64_t blocks_of(std::int64_t tokens, std::int64_t states, std::int64_t block) {
-  Checked blocks = 0;
-  for (std::int64_t i = 0; i < states; ++i) blocks += ceil_div(tokens / states + (i < tokens % states ? 1 : 0), block);
-  return blocks;
-}
-
-/// Ids of both arenas by shares of the memory.
-std::vector<std::int64_t> split_by_weight(PoolGroups& groups, const Shares& shares, const ArrangeInputs& inputs) {
-  const EngineSpec& engine = inputs.engine;
-  const std::int64_t requests = groups.max_requests > 0 ? groups.max_requests : default_requests;
-  const std::int64_t states = Checked(requests) * groups.typical_states + 1;
-  const std::int64_t blocks = Checked(requests) * groups.typical_blocks;
-  std::int64_t of_blocks = Checked(grains_of(blocks, shares.block_pools, groups.grain_bytes)) * groups.grain_bytes;
-  std::int64_t of_states = Checked(grains_of(states, shares.state_pools, groups.grain_bytes)) * groups.grain_bytes;
-  const std::int64_t grains = engine.memory_bytes / groups.grain_bytes;
-  const std::vector<GroupOfPools> rooms{
-      {shares.block_pools, engine.state_memory_ratio ? 1.0 : static_cast<double>(of_blocks), 1},
-      {shares.state_pools, engine.state_memory_ratio.value_or(static_cast<double>(of_states)),
-       groups.max_requests > 0 ? groups.max_requests + 1 : 2}};
-  inputs.log.add([&] {
-    return Decision{{"grains", grains, ""}, "grains = floor(memory / grain); the engine takes one more for a rest",
-                    {{"memory", engine.memory_bytes, "bytes"}, {"grain", groups.grain_bytes, "bytes"}},
-                    inputs.log.cite(RuleOf::pool_groups)};
-  });
-  if (engine.state_memory_ratio) {
-    inputs.log.add([&] {
-      return Decision{{"weight of states over that of blocks", *engine.state_memory_ratio, ""},
-                      "as set by the user, as kv_cache_config.pool_ratio does", {}, "engine.state_memory_ratio"};
-    });
-  } else {
-    inputs.log.add([&] {
-      return Decision{{"weight of blocks", of_blocks, "bytes"},
-                      "weight = whole grains of requests * blocks of a typical request",
-                      {{"requests", requests, ""}, {"blocks of a typical request", groups.typical_blocks, "blocks"}},
-                      inputs.log.cite(RuleOf::pool_groups)};
-    });
-    inputs.log.add([&] {
-      return Decision{{"weight of states", of_states, "bytes"},
-                      "weight = whole grains of requests * states of a typical request + 1, that of the dummy request",
-                      {{"requests", requests, ""}, {"states of a typical request", groups.typical_states, ""}},
-                      inputs.log.cite(RuleOf::pool_groups)};
-    });
-  }
-  return fill_groups(grains, rooms, groups.grain_bytes);
-}
-
-/// Ids of both arenas where every token takes its part of the checkpoints at multiples of the interval:
-/// memory = requests * M + tokens * (a + M / interval).
-std::vector<std::int64_t> split_by_interval(const PoolGroups& groups, const Shares& shares, std::int64_t block,
-                                            const ArrangeInputs& inputs) {
-  const Checked interval = groups.interval_tokens, memory = inputs.engine.memory_bytes;
-  const Checked of_interval = shares.token_bytes * interval + shares.state_bytes;     // bytes of so many tokens
-  std::int64_t requests = groups.max_requests;
-  if (requests == 0) {
-    const Checked of_request = Checked(groups.typical_tokens) * of_interval / interval + shares.state_bytes;
-    requests = std::max<std::int64_t>(1, memory / of_request);
-  }
-  const Checked running = (Checked(requests) + 1) * shares.state_bytes;
-  const std::int64_t tokens = memory > running ? std::int64_t((memory - running) * interval / of_interval) : 0;
-  if (tokens < block)
-    throw SpecError("engine.memory",
-                    fmt::format("{} bytes are too few: the states of {} requests and of the dummy request take {}, "
-                                "which leaves no block of {} tokens; give more memory, or a smaller "
-                                "engine.max_running_requests",
-                                std::int64_t(memory), requests, std::int64_t(running), block));
-  const Term interval_term{"interval", interval, "tokens"};
-  inputs.log.add([&] {
-    return Decision{{"requests that are planned for", requests, ""},
-                    groups.max_requests > 0 ? "as set by the user, as max_batch_size does"
-                                            : "requests = floor(memory / (typical * (a + M / interval) + M))",
-                    {{"memory", memory, "bytes"}, {"typical", groups.typical_tokens, "tokens"},
-                     {"a", shares.token_bytes, "bytes"}, {"M", shares.state_bytes, "bytes"}, interval_term},
-                    inputs.log.cite(RuleOf::periodic_checkpoints)};
-  });
-  inputs.log.add([&] {
-    return Decision{{"tokens", tokens, "tokens"},
-                    "tokens = floor((memory - (requests + 1) * M) / (a + M / interval)): + 1 is the dummy request",
-                    {{"memory", memory, "bytes"}, {"requests", requests, ""}, {"M", shares.state_bytes, "bytes"},
-                     {"a", shares.token_bytes, "bytes"}, interval_term},
-                    inputs.log.cite(RuleOf::periodic_checkpoints)};
-  });
-  return {tokens / block, Checked(requests) + 1 + tokens / std::int64_t(interval)};
-}
-
-PoolGroups typical_of(const ArrangeInputs& inputs, std::int64_t block) {
-  const EngineSpec& engine = inputs.engine;
-  const auto& lengths = inputs.limits.max_model_lens;
-  const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-  const std::optional<std::int64_t> typical = engine.own.find(group_key::avg_seq_len);
+PoolGroups groups_of(const GroupQuota& quota, const EngineSpec& engine) {
+  const TypicalRequests one = typical_requests(quota);
   PoolGroups groups;
+  groups.first_manager = !engine.own[group_key::use_kv_cache_manager_v2];
   groups.grain_bytes = grain_of(engine.memory_bytes);
-  groups.typical_tokens = typical.value_or(std::max<std::int64_t>(1, longest / 2));
-  groups.typical_states = engine.cache_mode == CacheMode::none ? 1 : 2;
-  groups.typical_blocks = blocks_of(groups.typical_tokens, groups.typical_states, block);
-  groups.interval_tokens = engine.cache_mode == CacheMode::all ? checkpoint_interval(engine) : 0;
-  groups.max_requests = engine.max_running_requests.value_or(0);
-  inputs.log.add([&] {
-    return Decision{{"grain", groups.grain_bytes, "bytes"},
-                    "grain = 2 MiB << min(4, max(0, int(log2(memory / (512 * 2 MiB)))))",
-                    {{"memory", engine.memory_bytes, "bytes"}}, inputs.log.cite(RuleOf::pool_groups)};
+  if (!groups.first_manager && !engine.num_blocks) {
+    groups.grains = ceil_div(engine.memory_bytes, groups.grain_bytes);
+    groups.borrowed_bytes = Checked(groups.grains) * groups.grain_bytes - engine.memory_bytes;
+  }
+  groups.typical_tokens = quota.typical_tokens;
+  groups.typical_blocks = one.blocks;
+  groups.typical_states = one.states;
+  groups.max_requests = quota.requests;
+  groups.dummy_requests = quota.dummies;
+  groups.least_bytes = least_memory(quota);
+  groups.estimate_bytes = estimate_bytes(quota);
+  groups.estimate_token_bytes = estimate_token_bytes(quota);
+  groups.points = quota.points;
+  groups.partial_reuse = !groups.first_manager && engine.own[group_key::enable_partial_reuse];
+  groups.evicts_alone = !engine.own[group_key::prunes_stale_leaves];
+  return groups;
+}
+
+void derive_requests_of(const PoolGroups& groups, const GroupQuota& quota, const ArrangeInputs& inputs) {
+  const DerivationLog& log = inputs.log;
+  const bool is_typical = inputs.engine.own.find(group_key::avg_seq_len).has_value();
+  log.add([&] {
+    return Decision{{"requests of the engine", groups.max_requests, ""}, "max_batch_size, as set or 2,048", {},
+                    "engine.max_batch_size"};
   });
-  inputs.log.add([&] {
+  log.add([&] {
+    return Decision{{"dummy requests", groups.dummy_requests, ""}, "1, that pads the batches of graphs", {},
+                    log.cite(RuleOf::pool_groups)};
+  });
+  log.add([&] {
     return Decision{{"typical length", groups.typical_tokens, "tokens"},
-                    typical ? "as set by the user" : "half the longest length that is asked about, or 1",
-                    {{"longest", longest, "tokens"}}, "engine.avg_seq_len"};
+                    is_typical ? "as set by the user" : "half the longest length that is asked about, or 1", {},
+                    "engine.avg_seq_len"};
   });
-  inputs.log.add([&] {
+  log.add([&] {
     return Decision{{"states of a typical request", groups.typical_states, ""},
-                    groups.typical_states == 1 ? "1: the running one"
-                                               : "2: the running one and a snapshot at the end of the prompt",
-                    {}, inputs.log.cite(RuleOf::pool_groups)};
+                    "1 + the offsets of snapshots within its length: intervals and branches count nothing", {},
+                    log.cite(RuleOf::pool_groups)};
   });
-  inputs.log.add([&] {
+  log.add([&] {
     return Decision{{"blocks of a typical request", groups.typical_blocks, "blocks"},
                     "blocks = sum over its states of ceil(typical length / states / block): each counts as a request "
                     "of its part",
                     {{"typical length", groups.typical_tokens, "tokens"}, {"states", groups.typical_states, ""},
-                     {"block", block, "tokens"}},
-                    inputs.log.cite(RuleOf::pool_groups)};
+                     {"block", quota.block_tokens, "tokens"}},
+                    log.cite(RuleOf::pool_groups)};
   });
-  inputs.log.add([&] {
-    return Decision{{"interval", groups.interval_tokens, "tokens"},
-                    groups.interval_tokens > 0 ? "as set, or 256: a snapshot at every multiple of it, mode all"
-                                               : "0: no periodic snapshots but in mode all",
-                    {}, "engine.mamba_state_cache_interval"};
+  log.add([&] {
+    return Decision{{"interval", groups.points.interval_tokens, "tokens"},
+                    "periodic_snapshot_interval, 0 unless set: no periodic snapshots", {},
+                    "engine.periodic_snapshot_interval"};
   });
-  inputs.log.add([&] {
-    return Decision{{"requests of the engine", groups.max_requests, ""},
-                    groups.max_requests > 0 ? "as set" : "0: not said; shares are made for the 2,048 of the engine", {},
-                    "engine.max_running_requests"};
-  });
-  return groups;
+}
+
+void derive_memory(const PoolGroups& groups, const GroupQuota& quota, const ArrangeInputs& inputs) {
+  const DerivationLog& log = inputs.log;
+  const Term memory{"memory", quota.memory_bytes, "bytes"}, grain{"grain", groups.grain_bytes, "bytes"};
+  const auto add = [&](Term result, const char* rule, std::vector<Term> terms) {
+    log.add([&] { return Decision{std::move(result), rule, std::move(terms), log.cite(RuleOf::pool_groups)}; });
+  };
+  add(grain, "grain = 2 MiB << min(4, max(0, int(log2(memory / (512 * 2 MiB)))))", {memory});
+  add({"grains", groups.grains, ""},
+      groups.grains > 0 ? "grains = ceil(memory / grain)" : "0: ids are not counted by grains", {memory, grain});
+  add({"bytes beyond the memory", groups.borrowed_bytes, "bytes"},
+      groups.grains > 0 ? "grains * grain - memory" : "what the ids take beyond it", {memory, grain});
+  add({"least memory", groups.least_bytes, "bytes"}, "least = (requests + dummies) * M + block",
+      {{"requests", quota.requests, ""}, {"dummies", quota.dummies, ""}, {"M", quota.state_bytes(), "bytes"},
+       {"block", quota.block_bytes(), "bytes"}});
+  add({"estimate before any token", groups.estimate_bytes, "bytes"},
+      "estimate = (requests * (1 + different offsets) + dummies) * M, and a block for each request where there are "
+      "offsets or an interval",
+      {{"M", quota.state_bytes(), "bytes"}});
+  add({"estimate of a token", groups.estimate_token_bytes, "bytes"}, "cell + ceil(M / interval)",
+      {{"M", quota.state_bytes(), "bytes"}});
+}
+
+void derive_weights(const GroupQuota& quota, const ArrangeInputs& inputs) {
+  const DerivationLog& log = inputs.log;
+  const char* names[] = {"weight of states", "weight of blocks"};
+  for (std::size_t i = 0; i < 2; ++i)
+    log.add([&] {
+      if (quota.shares)
+        return Decision{{names[i], (*quota.shares)[i], ""}, "as set by the user, as kv_cache_config.pool_ratio does",
+                        {}, "engine.pool_ratio"};
+      return Decision{{names[i], weights_of(quota)[i], "bytes"},
+                      i == 0 ? "weight = whole grains of requests * states of a typical request + dummies"
+                             : "weight = whole grains of requests * blocks of a typical request",
+                      {{"requests", quota.requests, ""}}, log.cite(RuleOf::pool_groups)};
+    });
+}
+
+/// Ids of blocks and of states, in the order of the arenas.
+std::array<std::int64_t, 2> ids_of(const PoolGroups& groups, const GroupQuota& quota, const ArrangeInputs& inputs) {
+  if (inputs.engine.num_blocks) return {*inputs.engine.num_blocks, *inputs.engine.num_blocks};
+  if (!groups.first_manager) derive_weights(quota, inputs);
+  const GroupIds ids = groups.first_manager ? split_first_manager(quota) : split_groups(quota);
+  return {ids.blocks, ids.states};
+}
+
+void set_ids(Arrangement& arrangement, const PoolGroups& groups, std::span<const std::int64_t> ids,
+             const ArrangeInputs& inputs) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    ArenaPlan& arena = arrangement.arenas[i];
+    require_addressable(ids[i], arena.bytes_per_id, "ids");
+    arena.num_ids = ids[i];
+    const bool is_set = inputs.engine.num_blocks.has_value();
+    const char* rule = is_set ? "as set by the user"
+                       : !groups.first_manager
+                           ? "the most slots that its grains hold: memory by weight, the lighter group first"
+                       : i == 0 ? "ids = floor((memory - requests * M) / (cell + floor(M / interval)) / block)"
+                                : "ids = requests + dummies + floor(tokens / interval)";
+    const RuleOf source = groups.first_manager ? RuleOf::periodic_checkpoints : RuleOf::pool_groups;
+    inputs.log.add([&] {
+      return Decision{{"ids of " + arena.name, ids[i], "ids"}, rule, {{"bytes of an id", arena.bytes_per_id, "bytes"}},
+                      is_set ? "engine.num_blocks" : inputs.log.cite(source)};
+    });
+  }
 }
 
 }  // namespace
 
 void arrange_pool_groups(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   const EngineSpec& engine = inputs.engine;
-  const BlockSizes blocks = tensor_pool_block_sizes(engine, inputs.log);
-  arrangement.specs = size_own_pages(std::move(specs), blocks, engine, inputs.limits, inputs.log);
+  arrangement.specs =
+      size_own_pages(std::move(specs), group_block_sizes(engine, inputs.log), engine, inputs.limits, inputs.log);
   for (const bool states : {false, true}) {
-    arrangement.arenas.push_back({states ? "states" : "blocks", 0, 0});
+    arrangement.arenas.push_back({states ? "states" : "blocks", 0, 0, false});
     for (const SpecPlan& spec : arrangement.specs)
       if (spec.state.has_value() == states) add_tensor_groups(arrangement, spec);
   }
-  PoolGroups groups = typical_of(inputs, blocks.attention);
-  const Shares shares = shares_of(arrangement);
-  std::vector<std::int64_t> ids(2, engine.num_blocks.value_or(0));
-  if (!engine.num_blocks)
-    ids = groups.interval_tokens > 0 ? split_by_interval(groups, shares, blocks.attention, inputs)
-                                     : split_by_weight(groups, shares, inputs);
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    ArenaPlan& arena = arrangement.arenas[i];
-    require_addressable(ids[i], arena.bytes_per_id, "ids");
-    arena.num_ids = ids[i];
-    const char* rule = engine.num_blocks            ? "as set by the user"
-                       : groups.interval_tokens > 0 ? i == 0 ? "ids = floor(tokens / block)"
-                                                             : "ids = requests + 1 + floor(tokens / interval)"
-                                                    : "the most slots that its grains hold: memory by weight, the "
-                                                      "lighter group first";
-    const RuleOf memory_rule = groups.interval_tokens > 0 ? RuleOf::periodic_checkpoints : RuleOf::pool_groups;
-    inputs.log.add([&] {
-      return Decision{{"ids of " + arena.name, ids[i], "ids"}, rule, {{"bytes of an id", arena.bytes_per_id, "bytes"}},
-                      engine.num_blocks ? "engine.num_blocks" : inputs.log.cite(memory_rule)};
-    });
-  }
-  arrangement.pool_groups = groups;
+  const GroupQuota quota = group_quota(arrangement, inputs.model, engine, inputs.limits);
+  PoolGroups groups = groups_of(quota, engine);
+  derive_requests_of(groups, quota, inputs);
+  const std::array<std::int64_t, 2> ids = ids_of(groups, quota, inputs);
+  set_ids(arrangement, groups, ids, inputs);
   place_side_by_side(arrangement);
+  // The first manager counts the state of a dummy request with none of the memory.
+  if (groups.first_manager && !engine.num_blocks)
+    groups.borrowed_bytes = std::max<std::int64_t>(0, arrangement.pool_bytes() - engine.memory_bytes);
+  derive_memory(groups, quota, inputs);
+  arrangement.pool_groups = groups;
   derive_own_pages(arrangement, inputs.log);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "planner/match_units.h"
+#include "planner/snapshot_prefix.h"
 #include "planner/tensor_pool_rules.h"
 
 namespace hybridkv {
@@ -150,6 +151,7 @@ PrefixPlan with_host_checkpoints(const Arrangement& arrangement, const Derivatio
 
 PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& engine, const DerivationLog& log) {
   if (arrangement.tree_pools) return with_tree(arrangement, log);
+  if (arrangement.pool_groups) return prefix_of_snapshots(arrangement, log);
   if (arrangement.rows) return with_host_checkpoints(arrangement, log);
   if (arrangement.rules->one_allocation) return with_match_units(arrangement, engine, log);
   PrefixPlan prefix;

@@ -13,7 +13,6 @@
 #include "planner/strategies.h"
 #include "planner/tensor_groups.h"
 #include "planner/tensor_pool_rules.h"
-#include "planner/tensor_pool_settings.h"
 
 namespace hybridkv {
 

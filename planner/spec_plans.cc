@@ -24,6 +24,14 @@ StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, c
   // convolutions.
   if (engine.strategy == Strategy::sequence_rows)
     return {engine.tensor_parallel, 0, engine.conv_dtype.value_or(DType::fp32), engine.ssm_dtype.value_or(DType::fp32)};
+  // Only one of the keys that configs have for the state is read; kda keeps fp32 and K inputs.
+  if (engine.strategy == Strategy::pool_groups) {
+    const DType by_config = model.ssm_cache_dtype.value_or(model.dtype);
+    return {.tensor_parallel = engine.tensor_parallel,
+            .conv_dtype = engine.conv_dtype.value_or(model.dtype),
+            .ssm_dtype = engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(by_config)),
+            .kda_keeps_all_taps = true};
+  }
   const DType by_model = model.ssm_dtype.value_or(model.dtype);
   return {engine.tensor_parallel, engine.speculative_tokens, engine.conv_dtype.value_or(model.dtype),
           engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(by_model))};
@@ -39,9 +47,11 @@ std::int64_t checkpoint_blocks(const RecurrentSpec& layer, const ModelSpec& mode
   return engine.checkpoint_blocks.value_or(flash_kda || exported_at(layer, engine) > 1 ? 1 : 0);
 }
 
-/// An engine with tree pools keeps the channels of all convolutions but those of kda outside their steps.
+/// An engine with tree pools keeps the channels of all convolutions but those of kda outside their steps, one with
+/// pool groups those of all.
 ConvStateLayout conv_layout_of(const RecurrentSpec& layer, const EngineSpec& engine) {
-  const bool by_channels = engine.rules->tree_pools && !std::holds_alternative<KdaSpec>(layer);
+  const bool by_channels = engine.strategy == Strategy::pool_groups ||
+                           (engine.rules->tree_pools && !std::holds_alternative<KdaSpec>(layer));
   return engine.conv_state_layout.value_or(by_channels ? ConvStateLayout::ds : ConvStateLayout::sd);
 }
 

@@ -60,7 +60,7 @@ void arrange_two_level(Arrangement& arrangement, std::vector<SpecPlan> specs, co
 
 /// Two pool groups: blocks of tokens, which hold all attention layers side by side, and checkpoints, which hold the
 /// states of all recurrent layers, a pool for each tensor. Memory goes to them in grains (planner/grain_split.h).
-/// Source: TensorRT-LLM kv_cache_manager_v2, read; with periodic checkpoints the sizing of its first manager, read.
+/// Source: TensorRT-LLM kv_cache_manager_v2 and, where it is asked for, its first manager, run (planner/group_split.h).
 void arrange_pool_groups(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs);
 
 /// Cells of one token for all sequences, and 1 + s rows of states a sequence; each layer has a tensor of convolution

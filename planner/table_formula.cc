@@ -24,7 +24,6 @@ std::string in_flight_text(const TokensInFlight& in_flight, std::vector<Term>& i
 
 /// The entries that come with the tokens.
 std::string grown_text(const TableRule& rule, std::vector<Term>& inputs) {
-  if (rule.whole_blocks) return "floor(L / block)";
   if (rule.ranks > 1) {
     inputs.push_back({"DCP", rule.ranks, ""});
     return "ceil(ceil(L / DCP) / block)";

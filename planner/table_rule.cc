@@ -20,7 +20,6 @@ std::int64_t fixed_entries(const TableRule& rule) {
 /// Entries that come with the tokens.
 std::int64_t grown_entries(const TableRule& rule, std::int64_t tokens) {
   if (rule.block_tokens == 0) return 0;
-  if (rule.whole_blocks) return tokens / rule.block_tokens;
   // A window counts the token that looks.
   const std::int64_t kept =
       rule.is_windowed() ? std::min<std::int64_t>(
@@ -46,8 +45,8 @@ TableRule table_of_recurrence(const Arrangement& arrangement, const SpecPlan& sp
   if (arrangement.rows)
     return {.states = 1, .drafts = arrangement.rows->rows_per_sequence - 1, .drafts_symbol = "rows for drafts",
             .why = "the rows of a sequence, whatever its length"};
-  if (arrangement.rules->counts_running_state && arrangement.cache_mode == CacheMode::all)
-    return table_of_snapshots(spec.block_size_tokens);
+  if (arrangement.pool_groups)
+    return {.states = 1, .why = "the running state: a snapshot takes a slot that is free or idle, or is left out"};
   return table_of_states(arrangement.cache_mode, spec.block_size_tokens, arrangement.speculative_tokens,
                          spec.checkpoint_blocks);
 }
@@ -79,11 +78,6 @@ TableRule table_of_states(CacheMode mode, std::int64_t block_tokens, std::int64_
   throw std::logic_error("unknown cache mode");
 }
 
-TableRule table_of_snapshots(std::int64_t block_tokens) {
-  return {.states = 1, .block_tokens = block_tokens, .whole_blocks = true, .grows_in_states = true,
-          .why = "a snapshot at every multiple of the interval, and the running state"};
-}
-
 TableRule table_of_ring() { return {.rings = 1, .why = "a ring, whatever the length"}; }
 
 TableRule table_rule(const Arrangement& arrangement, const SpecPlan& spec) {
@@ -106,10 +100,7 @@ std::int64_t longest_in_entries(const TableRule& rule, std::int64_t entries) {
     if (entries >= table_entries(rule, largest_tokens)) return largest_tokens;
     if (rule.block_tokens == 0) return 0;
   }
-  const std::int64_t free = entries - fixed_entries(rule);
-  if (!rule.whole_blocks) return tokens_in_blocks(free, rule);
-  // The next entry comes where its block ends.
-  return std::max<std::int64_t>(1, tokens_in_blocks(free + 1, rule)) - 1;
+  return tokens_in_blocks(entries - fixed_entries(rule), rule);
 }
 
 }  // namespace hybridkv

@@ -33,7 +33,6 @@ struct TableRule {
 
   std::int64_t block_tokens = 0;       ///< tokens of each entry that comes with the tokens; 0: none does
   std::int64_t ranks = 1;              ///< that share the tokens, each with a table of its own part
-  bool whole_blocks = false;           ///< a block has its entry once it is full, not from its first token on
   bool grows_in_states = false;        ///< what comes with the tokens are checkpoints of states
   KeyMask mask;                        ///< of which tokens entries are kept: all, or those in a window or chunk
   TokensInFlight in_flight;            ///< kept beside those of a window or chunk
@@ -51,9 +50,6 @@ TableRule table_of_tokens(const KeyMask& mask, std::int64_t block_tokens, std::i
 
 /// States: 1 + s in mode none, 2 + s + c in mode align, ceil(L / B) + s in mode all. Source: vLLM MambaSpec.
 TableRule table_of_states(CacheMode mode, std::int64_t block_tokens, std::int64_t drafts, std::int64_t exported);
-
-/// A snapshot at every multiple of B, and the running state: floor(L / B) + 1. Source: TensorRT-LLM, read.
-TableRule table_of_snapshots(std::int64_t block_tokens);
 
 /// One entry whatever the length: a ring, a tail.
 TableRule table_of_ring();

@@ -90,6 +90,13 @@ void refuse_strategy(const EngineSpec& engine) {
                                                      other->name));
 }
 
+/// Those that have a range; of shares the mechanism that takes them says what they may be.
+std::vector<std::int64_t> whole_numbers(const SettingValue& value) {
+  if (const auto* one = std::get_if<std::int64_t>(&value)) return {*one};
+  const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
+  return list == nullptr ? std::vector<std::int64_t>{} : *list;
+}
+
 void refuse_own_keys(const EngineSpec& engine) {
   const EngineRules& rules = *engine.rules;
   for (const auto& [name, value] : engine.own.values()) {
@@ -97,9 +104,10 @@ void refuse_own_keys(const EngineSpec& engine) {
     const SettingKey* const key = own_key(rules, name);
     if (key == nullptr)
       throw SpecError(path, fmt::format("{} has no such setting; {}", rules.title, way_out(rules, name)));
-    const bool is_number = key->type != SettingType::flag && key->type != SettingType::choice;
-    if (is_number && (value < key->least || value > key->most))
-      throw SpecError(path, fmt::format("is {}; allowed: {} to {}", value, key->least, key->most));
+    if (key->type == SettingType::flag || key->type == SettingType::choice) continue;
+    for (const std::int64_t number : whole_numbers(value))
+      if (number < key->least || number > key->most)
+        throw SpecError(path, fmt::format("is {}; allowed: {} to {}", number, key->least, key->most));
   }
 }
 

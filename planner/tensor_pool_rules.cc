@@ -6,50 +6,19 @@
 
 #include "base/checked.h"
 #include "planner/cell_types.h"
-#include "planner/tensor_pool_settings.h"
+#include "planner/row_settings.h"
 
 namespace hybridkv {
 
 namespace {
 
-constexpr std::int64_t default_block = 32, default_sequences = 4;
+constexpr std::int64_t default_sequences = 4;
 
 std::string title_of(const EngineSpec& engine) { return std::string(engine.rules->title); }
 
 void validate_requests(const EngineSpec& engine) {
   if (const auto requests = engine.max_running_requests; requests && (*requests < 1 || *requests > largest_count))
     throw SpecError("engine.max_running_requests", fmt::format("is {}; allowed: 1 to {}", *requests, largest_count));
-}
-
-void validate_checkpoints(const EngineSpec& engine) {
-  const std::int64_t block = engine.block_size_tokens.value_or(default_block);
-  if ((block & (block - 1)) != 0 || block < 2)
-    throw SpecError("engine.block_size_tokens",
-                    fmt::format("is {}; tokens_per_block of {} is a power of two above 1, 32 unless set", block,
-                                title_of(engine)));
-  if (const auto interval = engine.own.find(group_key::mamba_state_cache_interval);
-      interval && engine.cache_mode != CacheMode::all)
-    throw SpecError("engine.mamba_state_cache_interval",
-                    fmt::format("keeps a snapshot every {} tokens, which is mode all, not {}; set engine.cache_mode: "
-                                "all, or leave it out", *interval, to_string(engine.cache_mode)));
-  if (engine.cache_mode == CacheMode::all && checkpoint_interval(engine) % block != 0)
-    throw SpecError("engine.mamba_state_cache_interval",
-                    fmt::format("is {}; it must be a multiple of the block of {} tokens", checkpoint_interval(engine),
-                                block));
-  if (engine.state_memory_ratio && engine.cache_mode == CacheMode::all)
-    throw SpecError("engine.state_memory_ratio", "periodic snapshots take their part by "
-                                                 "engine.mamba_state_cache_interval; leave it out, or take mode align");
-}
-
-/// Refuses the models that are not planned for engines whose rules were only read.
-void validate_model(const ModelSpec& model, const EngineSpec& engine) {
-  refuse_unlike_hybrids(model, engine);
-  for (const LayerSpec& layer : model.layers)
-    if (layer.attention && layer.attention->kind != AttentionKind::mla &&
-        layer.attention->head_size_k != layer.attention->head_size_v)
-      throw SpecError("engine.release",
-                      fmt::format("layers of {} whose K and V differ in size are not planned; take another release",
-                                  title_of(engine)));
 }
 
 const char* name_of(const SpecPlan& spec, const GroupPlan& group) {
@@ -80,15 +49,19 @@ void refuse_unlike_hybrids(const ModelSpec& model, const EngineSpec& engine) {
                                 "take another release", title_of(engine), model.name));
 }
 
-void validate_pool_groups(const ModelSpec& model, const EngineSpec& engine) {
-  validate_requests(engine);
-  validate_checkpoints(engine);
-  validate_model(model, engine);
+void refuse_unplanned_layers(const ModelSpec& model, const EngineSpec& engine) {
+  refuse_unlike_hybrids(model, engine);
+  for (const LayerSpec& layer : model.layers)
+    if (layer.attention && layer.attention->kind != AttentionKind::mla &&
+        layer.attention->head_size_k != layer.attention->head_size_v)
+      throw SpecError("engine.release",
+                      fmt::format("layers of {} whose K and V differ in size are not planned; take another release",
+                                  title_of(engine)));
 }
 
 void validate_sequence_rows(const ModelSpec& model, const EngineSpec& engine) {
   validate_requests(engine);
-  validate_model(model, engine);
+  refuse_unplanned_layers(model, engine);
   for (const LayerSpec& layer : model.layers)
     if (layer.attention && layer.attention->kind == AttentionKind::chunked_local)
       throw SpecError("engine.release", fmt::format("{} is not planned for chunks of attention; take another release",
@@ -96,30 +69,16 @@ void validate_sequence_rows(const ModelSpec& model, const EngineSpec& engine) {
   cell_types_of(engine);
 }
 
-std::int64_t checkpoint_interval(const EngineSpec& engine) {
-  return engine.own[group_key::mamba_state_cache_interval];
-}
-
 std::int64_t sequences_of(const EngineSpec& engine) {
   return engine.max_running_requests.value_or(default_sequences);
 }
 
 BlockSizes tensor_pool_block_sizes(const EngineSpec& engine, const DerivationLog& log) {
-  const bool blocks = engine.rules->strategy == Strategy::pool_groups;
-  BlockSizes sizes{1, 1};
-  if (blocks) sizes.attention = sizes.state = engine.block_size_tokens.value_or(default_block);
-  if (blocks && engine.cache_mode == CacheMode::all) sizes.state = checkpoint_interval(engine);
-  const std::string source = cited(*engine.rules, blocks ? RuleOf::pool_groups : RuleOf::cells);
+  const BlockSizes sizes{1, 1};
+  const std::string source = cited(*engine.rules, RuleOf::cells);
+  log.add([&] { return Decision{{"B", sizes.attention, "tokens"}, "1: a cell holds one token", {}, source}; });
   log.add([&] {
-    return Decision{{"B", sizes.attention, "tokens"},
-                    blocks ? "B = tokens_per_block, as set or 32" : "1: a cell holds one token", {}, source};
-  });
-  log.add([&] {
-    return Decision{{"C", sizes.state, "tokens"},
-                    !blocks                              ? "1: rows belong to a sequence, whatever its length"
-                    : engine.cache_mode == CacheMode::all ? "C = interval: periodic snapshots"
-                                                          : "C = B: a snapshot is found again at whole blocks",
-                    {}, source};
+    return Decision{{"C", sizes.state, "tokens"}, "1: rows belong to a sequence, whatever its length", {}, source};
   });
   return sizes;
 }

@@ -7,17 +7,6 @@
 
 namespace hybridkv {
 
-/// The two pool groups of strategy pool_groups: by what memory was shared between them.
-struct PoolGroups {
-  std::int64_t grain_bytes = 0;        ///< pools are a whole number of them
-  std::int64_t typical_tokens = 0;     ///< length of the requests that the shares are made for
-  std::int64_t typical_blocks = 0;     ///< blocks of such a request
-  std::int64_t typical_states = 0;     ///< states of such a request, the running one among them
-  std::int64_t interval_tokens = 0;    ///< between periodic checkpoints; 0: there are none
-  std::int64_t max_requests = 0;       ///< at once, as the engine is told; 0: it is not
-  bool operator==(const PoolGroups&) const = default;
-};
-
 /// A checkpoint of llama.cpp lies so many tokens before the end of a prompt, whose last tokens are computed by
 /// themselves. Source: llama.cpp b11312 server, run.
 inline constexpr std::int64_t checkpoint_tail_tokens = 4;

@@ -7,6 +7,7 @@
 #include "base/number_text.h"
 #include "mamba/recurrent_spec.h"
 #include "planner/demand.h"
+#include "planner/group_warnings.h"
 #include "planner/plan_facts.h"
 
 namespace hybridkv {
@@ -132,7 +133,7 @@ void warn_capacity(std::vector<Warning>& warnings, const CachePlan& plan) {
 
 /// What is planned all the same: another engine may run it.
 void warn_refused_mode(std::vector<Warning>& warnings, const CachePlan& plan) {
-  if (plan.cache_mode != CacheMode::all || plan.pool_groups) return;
+  if (plan.cache_mode != CacheMode::all) return;
   const std::string_view refused = family_name(GdnSpec{});
   if (std::none_of(plan.specs.begin(), plan.specs.end(), [&](const SpecPlan& spec) { return spec.kind == refused; }))
     return;
@@ -163,7 +164,8 @@ std::vector<Warning> plan_warnings(const CachePlan& plan, const LimitsSpec& limi
   warn_source_only(warnings, plan);
   warn_refused_later(warnings, plan);
   warn_window_reuses_nothing(warnings, plan);
-  warn_block_exceeds_prompts(warnings, plan, limits);
+  if (plan.pool_groups) warn_of_groups(warnings, plan);
+  else warn_block_exceeds_prompts(warnings, plan, limits);
   warn_knife_edge(warnings, plan, limits);
   warn_budget_below_block(warnings, plan);
   warn_refused_mode(warnings, plan);

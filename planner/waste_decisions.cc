@@ -275,6 +275,11 @@ class WasteDecisions {
           {memory, {"ids of every arena * bytes of one", allocated, "bytes"},
            {"states of draft steps and rings", plan_.tree_pools->outside_bytes(), "bytes"},
            {"the dummy page", plan_.tree_pools->unbudgeted_bytes(), "bytes"}});
+    else if (plan_.pool_groups)
+      add({"unallocated", plan_.waste.unallocated_bytes, "bytes"},
+          "unallocated = memory + bytes beyond the memory - ids of every arena * bytes of one",
+          {memory, {"bytes beyond the memory", plan_.pool_groups->borrowed_bytes, "bytes"},
+           {"ids of every arena * bytes of one", allocated, "bytes"}});
     else
       add({"unallocated", plan_.waste.unallocated_bytes, "bytes"},
           "unallocated = memory - ids of every arena * bytes of one",

@@ -38,6 +38,7 @@ TreeRow row_of(const TreeRecord& record) {
 }
 const RequestRecord& row_of(const RequestRecord& record) { return record; }
 const SlotRecord& row_of(const SlotRecord& record) { return record; }
+const SnapshotRecord& row_of(const SnapshotRecord& record) { return record; }
 
 /// A field of a record: name, NumPy's type, byte.
 using RecordField = std::tuple<std::string, std::string, std::size_t>;
@@ -94,11 +95,30 @@ std::vector<RecordField> fields_of(const std::vector<SlotRecord>&) {
   HYBRIDKV_FIELD(SlotRecord, status, "i4");
   return fields;
 }
+
+std::vector<RecordField> fields_of(const std::vector<SnapshotRecord>&) {
+  std::vector<RecordField> fields;
+  HYBRIDKV_FIELD(SnapshotRecord, index, "i8");
+  HYBRIDKV_FIELD(SnapshotRecord, input_length, "i8");
+  HYBRIDKV_FIELD(SnapshotRecord, hit_tokens, "i8");
+  HYBRIDKV_FIELD(SnapshotRecord, attention_tokens, "i8");
+  HYBRIDKV_FIELD(SnapshotRecord, content_tokens, "i8");
+  HYBRIDKV_FIELD(SnapshotRecord, branch_tokens, "i8");
+  HYBRIDKV_FIELD(SnapshotRecord, num_chunks, "i8");
+  HYBRIDKV_FIELD(SnapshotRecord, num_snapshots, "i8");
+  HYBRIDKV_FIELD(SnapshotRecord, last_snapshot, "i8");
+  HYBRIDKV_FIELD(SnapshotRecord, generated, "i8");
+  HYBRIDKV_FIELD(SnapshotRecord, evicted_blocks, "i8");
+  HYBRIDKV_FIELD(SnapshotRecord, evicted_states, "i8");
+  HYBRIDKV_FIELD(SnapshotRecord, status, "i4");
+  return fields;
+}
 #undef HYBRIDKV_FIELD
 static_assert(sizeof(RequestStatus) == 4);
 
 /// Records of all requests of the first cache, in the order in which they ended, by its index.
-using AnyRecords = std::variant<std::vector<RequestRecord>, std::vector<TreeRow>, std::vector<SlotRecord>>;
+using AnyRecords = std::variant<std::vector<RequestRecord>, std::vector<TreeRow>, std::vector<SlotRecord>,
+                                std::vector<SnapshotRecord>>;
 
 std::size_t item_bytes(const AnyRecords& records) {
   return std::visit([]<class Row>(const std::vector<Row>&) { return sizeof(Row); }, records);

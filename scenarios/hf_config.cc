@@ -187,6 +187,8 @@ void add_dtypes(YamlNode& model, const HfFields& fields, const HfArchitecture& a
     tree_add(model, "ssm_dtype", *ssm);
   else if (architecture.ssm_dtype)
     tree_add(model, "ssm_dtype", tree_scalar(std::string(to_string(*architecture.ssm_dtype)), model.place));
+  if (const std::optional<YamlNode> cache = find_dtype(fields, {"mamba_ssm_cache_dtype"}))
+    tree_add(model, "ssm_cache_dtype", *cache);
 }
 
 /// Name of the kind of sliding attention in a pattern.

@@ -130,6 +130,14 @@ double read_number(const std::string& path, const YamlNode& node) {
   return number.value;
 }
 
+std::vector<double> read_numbers(const std::string& path, const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::list) return {read_number(path, node)};
+  if (node.items.empty()) fail(path, node, "an empty list; give at least one number or leave the key out");
+  std::vector<double> numbers;
+  for (const YamlNode& item : node.items) numbers.push_back(read_number(path, item));
+  return numbers;
+}
+
 std::string read_text(const std::string& path, const YamlNode& node) {
   require_scalar(path, node, "a text");
   if (node.text.empty()) fail(path, node, "an empty text");

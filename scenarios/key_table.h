@@ -28,6 +28,7 @@ enum class ValueType {
   choice,    ///< one of some words
   sizes,     ///< one or more amounts of memory; a list is one value
   integers,  ///< one or more whole numbers; a list is one value here, a list of lists a sweep
+  numbers,   ///< one or more numbers >= 0, perhaps with fractions; a list is one value
   texts,     ///< one or more texts; a list is one value here, no sweep
   section,   ///< a mapping with keys of its own
   sections,  ///< a list of mappings, each with the same keys
@@ -76,6 +77,7 @@ std::vector<std::int64_t> read_integers(const std::string& path, const YamlNode&
 std::int64_t read_size(const std::string& path, const YamlNode& node);
 std::vector<std::int64_t> read_sizes(const std::string& path, const YamlNode& node);
 double read_number(const std::string& path, const YamlNode& node);
+std::vector<double> read_numbers(const std::string& path, const YamlNode& node);
 std::string read_text(const std::string& path, const YamlNode& node);
 std::vector<std::string> read_texts(const std::string& path, const YamlNode& node);
 bool read_flag(const std::string& path, const YamlNode& node);
@@ -138,11 +140,27 @@ class Section {
   }
 
   Section& integers(KeyInfo key, std::vector<std::int64_t> Spec::*field) {
+    return integers_by(std::move(key),
+                       [field](Spec& spec, std::vector<std::int64_t> values) { spec.*field = std::move(values); });
+  }
+
+  /// Whole numbers, handed to `set(spec, values)`.
+  template <class Set>
+  Section& integers_by(KeyInfo key, Set set) {
     key.type = ValueType::integers;
     key.sweepable = true;
     const KeyInfo copy = key;
-    return add(std::move(key), [copy, field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
-      spec.*field = read_integers(path, node, copy);
+    return add(std::move(key), [copy, set](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      set(spec, read_integers(path, node, copy));
+    });
+  }
+
+  /// Numbers, handed to `set(spec, values)`.
+  template <class Set>
+  Section& numbers_by(KeyInfo key, Set set) {
+    key.type = ValueType::numbers;
+    return add(std::move(key), [set](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      set(spec, read_numbers(path, node));
     });
   }
 

@@ -225,6 +225,9 @@ const Section<ModelText>& model_keys() {
                 &ModelText::dtype, parse_dtype)
         .choice(dtype("ssm_dtype", "element type of recurrent states, where the model fixes it"), &ModelText::ssm_dtype,
                 parse_dtype)
+        .choice(dtype("ssm_cache_dtype", "the same where its config names it by mamba_ssm_cache_dtype, the only name "
+                                         "that some engines read"),
+                &ModelText::ssm_cache_dtype, parse_dtype)
         .add(std::move(kinds),
              [](ReadContext& context, const std::string& path, const YamlNode& node, ModelText& model) {
                model.kinds = read_kinds(context, path, node);

@@ -152,6 +152,7 @@ ModelFile read_model_mapping(ReadContext& context, const std::string& path, cons
   model.layer_order_verified = text.layer_order_verified;
   model.dtype = text.dtype;
   model.ssm_dtype = text.ssm_dtype;
+  model.ssm_cache_dtype = text.ssm_cache_dtype;
   expand_layers(context, path, *node.find("layers"), text, model);
   model.indexer_bytes_per_token = text.indexer_bytes_per_token;
   model.extra_blocks_per_request = text.extra_blocks_per_request;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "scenarios/engine_words.h"
 #include "scenarios/key_builders.h"
@@ -33,15 +35,20 @@ KeyInfo info_of(const SettingKey& setting) {
   switch (setting.type) {
     case SettingType::count: return count(name, doc, setting.least);
     case SettingType::amount: return amount(name, doc, setting.least);
-    case SettingType::tokens: return tokens(name, doc, setting.least);
+    case SettingType::tokens:
+    case SettingType::lengths: return tokens(name, doc, setting.least);
     case SettingType::choice: return with_choices(key(name, doc), {setting.choices.begin(), setting.choices.end()});
-    case SettingType::flag: break;
+    case SettingType::flag:
+    case SettingType::shares: break;
   }
   return key(name, doc);
 }
 
 void add_own_key(Section<EngineSpec>& keys, const SettingKey& setting) {
-  const auto set = [&setting](EngineSpec& spec, auto value) { spec.own.set_number(setting, value); };
+  const auto set = [&setting](EngineSpec& spec, auto value) {
+    if constexpr (std::is_arithmetic_v<decltype(value)>) spec.own.set_value(setting, std::int64_t(value));
+    else spec.own.set_value(setting, std::move(value));
+  };
   switch (setting.type) {
     case SettingType::flag: keys.flag_by(info_of(setting), set); return;
     case SettingType::choice:
@@ -49,6 +56,8 @@ void add_own_key(Section<EngineSpec>& keys, const SettingKey& setting) {
         set(spec, std::find(words.begin(), words.end(), word) - words.begin());
       });
       return;
+    case SettingType::lengths: keys.integers_by(info_of(setting), set); return;
+    case SettingType::shares: keys.numbers_by(info_of(setting), set); return;
     default: keys.integer_by(info_of(setting), set);
   }
 }

@@ -87,6 +87,10 @@ Json single_value(const KeyInfo& key, Shapes& shapes) {
     case ValueType::flag: return {{"type", "boolean"}};
     case ValueType::choice: return choice_schema(key);
     case ValueType::integers: return whole_numbers(key, shapes);
+    case ValueType::numbers: {
+      const Json one = {{"type", "number"}, {"minimum", 0}};
+      return any_of({one, list_of(one)});
+    }
     case ValueType::texts: return any_of({{{"type", "string"}}, list_of({{"type", "string"}})});
     case ValueType::section:
       return key.section == &distribution_section() ? reference("distribution") : mapping(*key.section, shapes);

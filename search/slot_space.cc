@@ -11,7 +11,7 @@
 #include "planner/plan.h"
 #include "planner/sequence_context.h"
 #include "planner/tensor_pool_rules.h"
-#include "planner/tensor_pool_settings.h"
+#include "planner/row_settings.h"
 #include "search/tried_values.h"
 
 namespace hybridkv {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "simulator/losses/loss_ledger.h"
 #include "simulator/losses/slot_ledger.h"
+#include "simulator/losses/snapshot_ledger.h"
 #include "simulator/losses/tree_ledger.h"
 
 namespace hybridkv {
@@ -131,12 +132,52 @@ class SlotCacheReplay final : public CacheReplay {
   SlotStats stats_;
 };
 
+SnapshotSettings driven(SnapshotSettings settings, const DriverSpec& driver) {
+  settings.decodes = tree_decodes(driver);
+  return settings;
+}
+
+class SnapshotsReplay final : public CacheReplay {
+ public:
+  SnapshotsReplay(const SnapshotCache& cache, const SimulationSpec& spec)
+      : replay_(driven(cache.settings, spec.driver)),
+        ledger_(spec.losses ? std::make_unique<SnapshotLedger>(replay_) : nullptr),
+        max_model_len_(cache.max_model_len),
+        on_record_(spec.on_record) {
+    stats_.settings = replay_.settings();
+  }
+  void consume(const TraceBatch& batch) override {
+    for (const TraceRequest& one : batch.requests) {
+      const SnapshotRecord record = refused_for_length(one.input_length, max_model_len_)
+                                        ? replay_.turned_away(one)
+                                        : run(one, batch.prompt(one));
+      const ReuseLoss loss = ledger_ ? ledger_->end(record) : ReuseLoss{};
+      stats_.add(record);
+      if (on_record_) on_record_(&record, ledger_ ? &loss : nullptr);
+    }
+  }
+  ReplayResult result() override { return {stats_, ledger_ ? std::optional(ledger_->stats()) : std::nullopt}; }
+
+ private:
+  SnapshotRecord run(const TraceRequest& request, std::span<const TokenRun> prompt) {
+    if (ledger_) ledger_->expect(request, prompt);
+    return replay_.run(request, prompt);
+  }
+
+  SnapshotReplay replay_;
+  std::unique_ptr<SnapshotLedger> ledger_;
+  std::optional<std::int64_t> max_model_len_;
+  std::function<void(const RecordView&, const ReuseLoss*)> on_record_;
+  SnapshotStats stats_;
+};
+
 }  // namespace
 
 const EngineRules& rules_of(const AnyCache& cache) {
   if (const auto* blocks = std::get_if<CacheGeometry>(&cache)) return *blocks->rules.engine;
   if (const auto* tree = std::get_if<TreeCache>(&cache)) return *tree->rules;
-  return *std::get<SlotCache>(cache).rules;
+  if (const auto* slots = std::get_if<SlotCache>(&cache)) return *slots->rules;
+  return *std::get<SnapshotCache>(cache).rules;
 }
 
 const std::string& name_of(const AnyCache& cache) {
@@ -146,13 +187,15 @@ const std::string& name_of(const AnyCache& cache) {
 std::optional<std::int64_t> max_model_len_of(const AnyCache& cache) {
   if (const auto* blocks = std::get_if<CacheGeometry>(&cache)) return blocks->scheduler.max_model_len;
   if (const auto* tree = std::get_if<TreeCache>(&cache)) return tree->max_model_len;
-  return std::get<SlotCache>(cache).max_model_len;
+  if (const auto* slots = std::get_if<SlotCache>(&cache)) return slots->max_model_len;
+  return std::get<SnapshotCache>(cache).max_model_len;
 }
 
 void set_max_model_len(AnyCache& cache, std::int64_t tokens) {
   if (auto* blocks = std::get_if<CacheGeometry>(&cache)) blocks->scheduler.max_model_len = tokens;
   else if (auto* tree = std::get_if<TreeCache>(&cache)) tree->max_model_len = tokens;
-  else std::get<SlotCache>(cache).max_model_len = tokens;
+  else if (auto* slots = std::get_if<SlotCache>(&cache)) slots->max_model_len = tokens;
+  else std::get<SnapshotCache>(cache).max_model_len = tokens;
 }
 
 const ReplayCounts& counts_of(const IndexStats& stats) {
@@ -169,6 +212,8 @@ bool tree_decodes(const DriverSpec& driver) {
 void check_replay(const SimulationSpec& spec) {
   if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache)) return validate(*blocks);
   if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) return driven(tree->settings, spec.driver).check();
+  if (const auto* snapshots = std::get_if<SnapshotCache>(&spec.cache))
+    return driven(snapshots->settings, spec.driver).check();
   check_driver_of_slots(spec.driver);
   std::get<SlotCache>(spec.cache).settings.check();
 }
@@ -177,7 +222,8 @@ std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec) {
   if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache))
     return std::make_unique<BlockCacheReplay>(*blocks, spec);
   if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) return std::make_unique<TreeCacheReplay>(*tree, spec);
-  return std::make_unique<SlotCacheReplay>(std::get<SlotCache>(spec.cache), spec);
+  if (const auto* slots = std::get_if<SlotCache>(&spec.cache)) return std::make_unique<SlotCacheReplay>(*slots, spec);
+  return std::make_unique<SnapshotsReplay>(std::get<SnapshotCache>(spec.cache), spec);
 }
 
 }  // namespace hybridkv

@@ -12,6 +12,8 @@
 #include "simulator/replay.h"
 #include "simulator/schedule/simulation.h"
 #include "simulator/slots/slot_replay.h"
+#include "simulator/snapshots/snapshot_replay.h"
+#include "simulator/snapshots/snapshot_stats.h"
 #include "simulator/tree/tree_stats.h"
 
 namespace hybridkv {
@@ -40,16 +42,27 @@ struct SlotCache {
   bool operator==(const SlotCache&) const = default;
 };
 
+/// Two pools under a tree with snapshots.
+struct SnapshotCache {
+  const EngineRules* rules = nullptr;
+  std::string name;
+  SnapshotSettings settings;
+  std::optional<std::int64_t> max_model_len;
+  bool operator==(const SnapshotCache&) const = default;
+};
+
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
 
-/// A cache that a trace can be replayed through, by how it finds prefixes again: pools of blocks, a tree, or slots.
-using AnyCache = std::variant<CacheGeometry, TreeCache, SlotCache>;
+/// A cache that a trace can be replayed through, by how it finds prefixes again: pools of blocks, a tree, slots, or a
+/// tree with snapshots.
+using AnyCache = std::variant<CacheGeometry, TreeCache, SlotCache, SnapshotCache>;
 /// Findings of a replay, and records of a request, that only one kind of cache has; in the order of AnyCache.
-using IndexStats = std::variant<SimulationStats, TreeStats, SlotStats>;
-using AnyRecord = std::variant<RequestRecord, TreeRecord, SlotRecord>;
-using RecordView = std::variant<const RequestRecord*, const TreeRecord*, const SlotRecord*>;
+using IndexStats = std::variant<SimulationStats, TreeStats, SlotStats, SnapshotStats>;
+using AnyRecord = std::variant<RequestRecord, TreeRecord, SlotRecord, SnapshotRecord>;
+using RecordView =
+    std::variant<const RequestRecord*, const TreeRecord*, const SlotRecord*, const SnapshotRecord*>;
 
 const EngineRules& rules_of(const AnyCache& cache);
 const std::string& name_of(const AnyCache& cache);
@@ -85,8 +98,8 @@ class CacheReplay : public Replay {
 
 /// Do requests generate their output under this driver? Throws SpecError for a driver that trees are not replayed by.
 bool tree_decodes(const DriverSpec& driver);
-/// Throws SpecError for unusable settings, with the path "geometry.FIELD", "radix.FIELD" or "slots.FIELD", and with
-/// "simulate.driver" for a driver that the kind of cache does not have.
+/// Throws SpecError for unusable settings, with the path "geometry.FIELD", "radix.FIELD", "slots.FIELD" or
+/// "snapshots.FIELD", and with "simulate.driver" for a driver that the kind of cache does not have.
 void check_replay(const SimulationSpec& spec);
 /// A replay of such a cache. Throws as check_replay, ResourceError where it does not fit memory.
 std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec);

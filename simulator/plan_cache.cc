@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "simulator/blocks/plan_geometry.h"
+#include "simulator/snapshots/plan_snapshots.h"
 #include "simulator/tree/plan_tree.h"
 
 namespace hybridkv {
@@ -15,6 +16,10 @@ AnyCache block_cache_of(const CachePlan& plan, const ModelSpec&, const EngineSpe
 
 AnyCache tree_cache_of(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine) {
   return TreeCache{plan.rules, std::string(plan.rules->title), tree_settings_of(plan, model, engine), {}};
+}
+
+AnyCache snapshot_cache_of(const CachePlan& plan, const ModelSpec&, const EngineSpec&) {
+  return SnapshotCache{plan.rules, std::string(plan.rules->title), snapshot_settings_of(plan), {}};
 }
 
 AnyCache slot_cache_of(const CachePlan& plan, const ModelSpec&, const EngineSpec&) {

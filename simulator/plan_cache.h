@@ -13,6 +13,8 @@ namespace hybridkv {
 AnyCache block_cache_of(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine);
 /// A dual pool with a radix tree; its name is that of the engine. Pre: the plan has tree pools.
 AnyCache tree_cache_of(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine);
+/// Two pools under a tree with snapshots; its name is that of the engine. Pre: the plan has pool groups.
+AnyCache snapshot_cache_of(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine);
 /// The slots of a server; its name is that of the engine. Pre: the plan has rows by sequence.
 AnyCache slot_cache_of(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine);
 

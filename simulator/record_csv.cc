@@ -20,6 +20,7 @@ std::string slot_csv_row(const SlotRecord& record) {
 
 std::string_view record_csv_header(const AnyCache& cache) {
   if (std::holds_alternative<CacheGeometry>(cache)) return request_csv_header;
+  if (std::holds_alternative<SnapshotCache>(cache)) return snapshot_csv_header;
   return std::holds_alternative<TreeCache>(cache) ? tree_csv_header : slot_csv_header;
 }
 
@@ -27,6 +28,7 @@ std::string record_csv_row(const AnyCache& cache, const RecordView& record) {
   if (const auto* const block = std::get_if<const RequestRecord*>(&record)) return request_csv_row(**block);
   if (const auto* const tree = std::get_if<const TreeRecord*>(&record))
     return tree_csv_row(**tree, std::get<TreeCache>(cache).settings.has_states());
+  if (const auto* const snapshots = std::get_if<const SnapshotRecord*>(&record)) return snapshot_csv_row(**snapshots);
   return slot_csv_row(*std::get<const SlotRecord*>(record));
 }
 

@@ -14,6 +14,7 @@ struct ReplayAbilities {
 
 inline constexpr ReplayAbilities abilities_of_blocks{"pools of blocks", true, true, true};
 inline constexpr ReplayAbilities abilities_of_trees{.index = "a radix tree"};
+inline constexpr ReplayAbilities abilities_of_snapshots{.index = "a tree with snapshots"};
 inline constexpr ReplayAbilities abilities_of_slots{.index = "a server with slots"};
 
 }  // namespace hybridkv

@@ -164,8 +164,7 @@ class QuestionMaker {
     if (has_common_pages() && one_in(10)) add("engine.layers_per_group", pick_number({1, 2, 4, 8}));
     if (has_common_pages() && one_in(6)) add("engine.block_size_tokens", pick_number({16, 32, 64, 128, 256, 1024}));
     if (is(&rules_of_tensorrt_llm) && one_in(3)) add("engine.block_size_tokens", pick_number({16, 64, 128}));
-    if (is(&rules_of_tensorrt_llm) && mode_ == CacheMode::all && one_in(2))
-      add("engine.mamba_state_cache_interval", pick_number({128, 512, 1024}));
+    if (is(&rules_of_tensorrt_llm)) choose_snapshots();
     if (is(&rules_of_vllm_2026_06) && strategy_ == Strategy::packed_attention && mode_ == CacheMode::all && one_in(3))
       add("engine.mamba_block_size_tokens", pick_number({128, 256, 512, 1024}));
     if (splits_memory(strategy_) && is_vllm() && one_in(2)) {
@@ -176,7 +175,7 @@ class QuestionMaker {
     if (is_vllm() && one_in(12)) add("engine.hidden_state_size", "2048");
     if (is_vllm() && one_in(12)) add("engine.token_rule", "floor");
     if (is(&rules_of_tensorrt_llm) && one_in(3)) add("engine.avg_seq_len", pick_number({500, 20000}));
-    if ((is(&rules_of_tensorrt_llm) || is(&rules_of_llama_cpp)) && one_in(3))
+    if (is(&rules_of_llama_cpp) && one_in(3))
       add("engine.max_running_requests", pick_number({1, 4, 30}));
     if (is(&rules_of_sglang_0_5_23)) choose_tree();
     if (is(&rules_of_llama_cpp) && one_in(3)) add("engine.ctx_checkpoints", pick_number({0, 1, 8}));
@@ -185,6 +184,17 @@ class QuestionMaker {
     if (one_in(8)) add("engine.max_num_batched_tokens", pick_number({2048, 4096, 16384}));
     if (is(&rules_of_vllm_0_33) && one_in(10)) add("engine.concurrent_batches", pick_number({1, 2, 3}));
     if (is(&rules_of_vllm_0_33) && one_in(10)) add("engine.hybrid_manager", "false");
+  }
+
+  void choose_snapshots() {
+    add("engine.max_batch_size", pick_number({1, 4, 30}));
+    if (one_in(2)) add("engine.periodic_snapshot_interval", pick_number({100, 512, 1024}));
+    if (one_in(6)) return add("engine.use_kv_cache_manager_v2", "false");
+    if (one_in(2)) add("engine.additional_snapshot_offsets_from_end", pick<const char*>({"[0]", "[0, 32]"}));
+    if (one_in(4)) add("engine.additional_snapshot_offsets_from_start", "[100, 512]");
+    if (one_in(3)) add("engine.enable_branch_snapshot", "true");
+    if (one_in(5)) add("engine.enable_partial_reuse", "false");
+    if (one_in(5)) add("engine.pool_ratio", "[0.3, 0.7]");
   }
 
   void choose_tree() {

@@ -113,6 +113,7 @@ std::int64_t replayed_tokens(const ReusePaths& paths, const OfflineSchedule& sch
 /// how the replay is set, and what its rules leave out of the index, may make hits end elsewhere.
 std::int64_t hit_step_of(const CachePlan& plan, const Scenario& scenario) {
   if (plan.tree_pools) return tree_settings_of(plan, scenario.model, scenario.engine).hit_step();
+  if (plan.pool_groups) return plan.prefix.match_unit_tokens;
   const CacheGeometry geometry = with_settings(geometry_of(plan, scenario.engine), scenario.simulate);
   validate(geometry);
   return geometry.resume_step();

@@ -2,7 +2,7 @@
 
 #include "engines/shared_sources.h"
 #include "planner/tensor_pool_rules.h"
-#include "planner/tensor_pool_settings.h"
+#include "planner/row_settings.h"
 
 namespace hybridkv {
 

@@ -5,11 +5,9 @@
 
 namespace hybridkv {
 
-/// TensorRT-LLM's second cache manager, from its source.
+/// TensorRT-LLM's second cache manager.
 inline constexpr Engine tensorrt_llm{.rules = &rules_of_tensorrt_llm,
-                                     .blocks = &plain_block_rules,
-                                     .replay = block_cache_of,
-                                     .replayed = Evidence::source_only,
-                                     .axes = axes_of_read_blocks};
+                                     .replay = snapshot_cache_of,
+                                     .abilities = &abilities_of_snapshots};
 
 }  // namespace hybridkv

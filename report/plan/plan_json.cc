@@ -8,6 +8,7 @@
 #include "report/plan/capacity_json.h"
 #include "report/plan/group_json.h"
 #include "report/plan/plan_references.h"
+#include "report/plan/pool_groups_json.h"
 #include "report/plan/spec_json.h"
 #include "report/plan/tensor_pools_json.h"
 #include "report/plan/tree_pools_json.h"

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "planner/plan_facts.h"
 #include "report/human.h"
+#include "report/plan/pool_groups_facts.h"
 
 namespace hybridkv {
 
@@ -16,23 +17,8 @@ std::string what_lies_in(const CachePlan& plan, const GroupPlan& group) {
   return group.tensor ? plan.tensors_of(group).front().name : "K and V";
 }
 
-std::string slots_of(const CachePlan& plan, const ArenaPlan& arena) {
-  if (plan.rows) return human_count(arena.num_ids) + " " + arena.name;
-  return fmt::format("{} {}, of which {} are usable", human_count(arena.num_ids), arena.name,
-                     human_count(arena.usable_ids()));
-}
-
-std::pair<std::string, std::string> split_fact(const PoolGroups& groups) {
-  if (groups.interval_tokens > 0)
-    return {"split", fmt::format("a snapshot every {} tokens: each token takes its part of one, and {} a state more",
-                                 human_count(groups.interval_tokens),
-                                 groups.max_requests > 0 ? human_plural(groups.max_requests, "request")
-                                                         : fmt::format("as many requests of {} as then fit",
-                                                                       human_plural(groups.typical_tokens, "token")))};
-  return {"split", fmt::format("in grains of {}, by requests of {}: {} and {}",
-                               exact_bytes(groups.grain_bytes), human_plural(groups.typical_tokens, "token"),
-                               human_plural(groups.typical_blocks, "block"),
-                               human_plural(groups.typical_states, "state"))};
+std::string slots_of(const ArenaPlan& arena) {
+  return human_count(arena.num_ids) + " " + arena.name;
 }
 
 std::string saved_text(const SequenceRows& rows) {
@@ -64,14 +50,14 @@ std::string read_strategy_text(const CachePlan& plan) {
     return "sequence_rows: cells of one token for all sequences, rows of states for each, a tensor of conv and one of "
            "ssm a layer";
   return "pool_groups: blocks of tokens with all attention layers side by side, states of all recurrent layers, a pool "
-         "for each of their tensors; read, not run";
+         "for each of their tensors";
 }
 
 std::vector<std::pair<std::string, std::string>> tensor_pool_facts(const CachePlan& plan) {
   std::vector<std::pair<std::string, std::string>> facts;
   for (std::size_t i = 0; i < plan.arenas.size(); ++i) {
     const ArenaPlan& arena = plan.arenas[i];
-    std::string text = fmt::format("{}, {} each:", slots_of(plan, arena), exact_bytes(arena.bytes_per_id));
+    std::string text = fmt::format("{}, {} each:", slots_of(arena), exact_bytes(arena.bytes_per_id));
     const char* before = " ";
     for (const GroupPlan& group : plan.groups) {
       if (group.arena.index() != i) continue;
@@ -111,14 +97,11 @@ std::string read_caching_text(const CachePlan& plan) {
                        ? "no prefix is found again"
                        : fmt::format("a slot goes on from a checkpoint on the host, the last one {} tokens before the "
                                      "end of its prompt", checkpoint_tail_tokens));
-  switch (plan.cache_mode) {
-    case CacheMode::none: return mode + "no prefix is found again";
-    case CacheMode::align: return mode + "one snapshot at the end of each prompt";
-    case CacheMode::all:
-      return mode + fmt::format("a snapshot every {} tokens, and one at the end of the last block",
-                                human_count(plan.pool_groups->interval_tokens));
-  }
-  throw std::logic_error("a cache mode outside its enumeration");
+  const PoolGroups& groups = *plan.pool_groups;
+  if (!groups.points.any())
+    return mode + (plan.cache_mode == CacheMode::none ? "no prefix is found again"
+                                                      : "no snapshot is ever taken, so no prefix is found again");
+  return fmt::format("{}a snapshot of each prompt {}", mode, snapshots_text(groups.points));
 }
 
 }  // namespace hybridkv

@@ -5,17 +5,6 @@
 
 namespace hybridkv {
 
-template <class Archive, Is<PoolGroups> T>
-void fields(Archive& archive, T& groups) {
-  archive.named("pool_groups", "How memory was shared between blocks and states; of strategy pool_groups alone.");
-  archive("grain_bytes", groups.grain_bytes, {"Pools are whole grains.", 1});
-  archive("typical_tokens", groups.typical_tokens, {"Length of the requests that shares are made for.", 1});
-  archive("typical_blocks", groups.typical_blocks, "Of such a request.");
-  archive("typical_snapshots", groups.typical_states, {"Of such a request, the running state among them.", 1});
-  archive("interval_tokens", groups.interval_tokens, "Between snapshots; 0: there are none.");
-  archive("max_requests", groups.max_requests, "As the engine is told; 0: it is not.");
-}
-
 template <class Archive, Is<CellBytes> T>
 void fields(Archive& archive, T& cells) {
   archive.named("cell_bytes", "K and V of one token in a cache of cells.");

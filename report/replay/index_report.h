@@ -32,6 +32,7 @@ struct IndexReporter {
 extern const IndexReporter blocks_reporter;  ///< pools of blocks: report/replay/simulate_blocks.cc
 extern const IndexReporter tree_reporter;    ///< a dual pool with a radix tree: report/replay/simulate_tree.cc
 extern const IndexReporter slots_reporter;   ///< slots of a server: report/replay/simulate_slots.cc
+extern const IndexReporter snapshots_reporter;  ///< a tree with snapshots: report/replay/simulate_snapshots.cc
 
 /// The reporter of the answer's caches.
 const IndexReporter& reporter_of(const SimulateAnswer& answer);

@@ -61,7 +61,8 @@ std::vector<std::string> unserved_warnings(const ReplayedCache& cache, const std
 }
 
 const IndexReporter& reporter_of(const SimulateAnswer& answer) {
-  static const IndexReporter* const reporters[] = {&blocks_reporter, &tree_reporter, &slots_reporter};
+  static const IndexReporter* const reporters[] = {&blocks_reporter, &tree_reporter, &slots_reporter,
+                                                   &snapshots_reporter};
   static_assert(std::size(reporters) == std::variant_size_v<IndexStats>);
   return *reporters[answer.caches.front().index.index()];
 }

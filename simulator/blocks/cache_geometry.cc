@@ -191,7 +191,6 @@ TableRule CacheGeometry::attention_table(std::int64_t group) const {
 }
 
 TableRule CacheGeometry::state_table() const {
-  if (mode == CacheMode::all && rules.engine->counts_running_state) return table_of_snapshots(state_block());
   return table_of_states(mode, state_block(), speculative_tokens, rules.checkpoint_blocks);
 }
 

@@ -194,7 +194,7 @@ TEST_CASE("golden: under SGLang the pick's numbers are those that plan and simul
 }
 
 TEST_CASE("golden: engines whose rules were read are searched over modes and blocks, and are told no flag of another") {
-  for (const std::string engine : {"jenga", "compact-slots", "tensorrt-llm"}) {
+  for (const std::string engine : {"jenga", "compact-slots"}) {
     CAPTURE(engine);
     const std::string asked = "--model Qwen3.5-4B --memory 6GiB --max-model-len 16k --engine " + engine + " ";
     const json result = advice("recommend " + asked + "--requests 200");

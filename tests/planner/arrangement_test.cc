@@ -29,6 +29,7 @@ CachePlan qwen(Strategy strategy, std::int64_t block = 16, std::int64_t pack = 1
     if (rules->strategy == strategy) {
       engine.rules = rules;
       engine.attention_pack_size = 1;
+      if (strategy == Strategy::pool_groups) engine.max_running_requests = 64;
       if (strategy == Strategy::sequence_rows) engine.block_size_tokens.reset();
     }
   return make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});

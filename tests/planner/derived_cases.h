@@ -10,8 +10,10 @@
 #include "engines/tensorrt_llm/rules.h"
 #include "engines/vllm/rules.h"
 #include "planner/plan.h"
-#include "planner/tensor_pool_settings.h"
 #include "planner/tree_settings.h"
+#include "planner/group_settings.h"
+#include "planner/group_settings.h"
+#include "planner/row_settings.h"
 #include "tests/planner/models.h"
 
 namespace hybridkv::testing {
@@ -97,11 +99,20 @@ inline void add_source_only(std::vector<DerivedCase>& all) {
     return engine;
   };
   add("pool groups", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::align).max_running_requests = 64;
-  add("pool groups without prefixes", granite_h_small(), &rules_of_tensorrt_llm, CacheMode::none)
-      .own.set(group_key::avg_seq_len, 1000);
-  add("pool groups with an interval", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::all)
-      .own.set(group_key::mamba_state_cache_interval, 512);
-  add("pool groups of latents", kimi_k3(), &rules_of_tensorrt_llm, CacheMode::align).state_memory_ratio = 0.5;
+  EngineSpec& none = add("pool groups without prefixes", granite_h_small(), &rules_of_tensorrt_llm, CacheMode::none);
+  none.own.set(group_key::avg_seq_len, 1000);
+  none.own.set(group_key::max_batch_size, 8);
+  EngineSpec& first = add("pool groups of the first manager", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::align);
+  first.own.set(group_key::use_kv_cache_manager_v2, false);
+  first.own.set(group_key::periodic_snapshot_interval, 512);
+  first.own.set(group_key::max_batch_size, 8);
+  EngineSpec& offsets = add("pool groups with offsets", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::align);
+  offsets.own.set(group_key::offsets_from_start, {512, 100'000});
+  offsets.own.set(group_key::offsets_from_end, {0, 64});
+  offsets.own.set(group_key::max_batch_size, 8);
+  EngineSpec& latents = add("pool groups of latents", kimi_k3(), &rules_of_tensorrt_llm, CacheMode::align);
+  latents.state_memory_ratio = 0.5;
+  latents.own.set(group_key::max_batch_size, 8);
   add("pool groups as set", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::align).num_blocks = 5000;
   add("rows", qwen35_397b(), &rules_of_llama_cpp, CacheMode::align).speculative_tokens = 2;
   add("rows without checkpoints", kimi_k3(), &rules_of_llama_cpp, CacheMode::none).max_running_requests = 9;

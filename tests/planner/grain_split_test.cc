@@ -41,13 +41,6 @@ TEST_CASE("golden: memory is filled in by weight, the lighter group first") {
   CHECK(fill_groups(10, std::vector<GroupOfPools>{{{3}, 3, 1}, {{8}, 1, 7}}, 8) == std::vector<std::int64_t>{8, 7});
 }
 
-TEST_CASE("edge: too little memory for the least slots is refused with what they take") {
-  CHECK_THROWS_WITH_AS(fill_groups(4, std::vector<GroupOfPools>{{{8}, 1, 2}, {{8}, 1, 3}}, 8),
-                       doctest::Contains("4 grains of 8 bytes are too few"), SpecError);
-  CHECK_THROWS_WITH_AS(fill_groups(4, std::vector<GroupOfPools>{{{8}, 1, 2}, {{8}, 1, 4}}, 8),
-                       doctest::Contains("which take 6"), SpecError);
-}
-
 TEST_CASE("law: no grain is given twice, no slot more would fit a group, nobody has less than the least") {
   CHECK(rc::check([] {
     const std::int64_t grain = *rc::gen::inRange<std::int64_t>(1, 50);

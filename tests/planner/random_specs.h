@@ -18,7 +18,9 @@
 #include "engines/tensorrt_llm/rules.h"
 #include "engines/vllm/rules.h"
 #include "planner/plan.h"
-#include "planner/tensor_pool_settings.h"
+#include "planner/group_settings.h"
+#include "planner/group_settings.h"
+#include "planner/row_settings.h"
 
 /// Random specs of models, engines and limits that engines could really be given, for the laws of a plan. Most of
 /// them can be planned; the rest is refused for a reason a user could meet (ranks, kernel blocks, memory, load).
@@ -202,7 +204,7 @@ inline void choose_source_only_engine(EngineSpec& engine) {
             .conv_dtype = drawn.conv_dtype,
             .ssm_dtype = drawn.ssm_dtype,
             .strategy = drawn.strategy,
-            .cache_mode = rows && drawn.cache_mode == CacheMode::all ? CacheMode::align : drawn.cache_mode,
+            .cache_mode = drawn.cache_mode == CacheMode::all ? CacheMode::align : drawn.cache_mode,
             .physical_order = pick(std::vector{PhysicalOrder::nhd, PhysicalOrder::hnd}),
             .memory_bytes = drawn.memory_bytes,
             .num_blocks = drawn.num_blocks,
@@ -219,12 +221,14 @@ inline void choose_source_only_engine(EngineSpec& engine) {
     if (one_in(3)) engine.own.set(row_key::cache_ram, between(-1, 64));
     return;
   }
+  if (!engine.max_running_requests) engine.own.set(group_key::max_batch_size, between(1, 4));
   if (one_in(2)) engine.block_size_tokens = pick(std::vector<std::int64_t>{2, 16, 64});
   if (one_in(3)) engine.own.set(group_key::avg_seq_len, between(1, 100'000));
-  if (engine.cache_mode != CacheMode::all && one_in(4))
-    engine.state_memory_ratio = static_cast<double>(between(1, 40)) / 10;
-  if (engine.cache_mode == CacheMode::all && one_in(2))
-    engine.own.set(group_key::mamba_state_cache_interval, 64 * between(1, 8));
+  if (one_in(2)) engine.own.set(group_key::periodic_snapshot_interval, between(1, 2000));
+  if (one_in(5)) return engine.own.set(group_key::use_kv_cache_manager_v2, false);
+  if (one_in(4)) engine.state_memory_ratio = static_cast<double>(between(1, 40)) / 10;
+  if (one_in(2)) engine.own.set(group_key::offsets_from_end, {0, between(0, 100)});
+  if (one_in(4)) engine.own.set(group_key::enable_partial_reuse, false);
 }
 
 /// Attention of whole sequences, states, and nothing else.

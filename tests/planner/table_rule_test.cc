@@ -93,13 +93,11 @@ TEST_CASE("golden: what mechanisms of other engines keep of states") {
   Arrangement rows = settings(CacheMode::align, 3);
   rows.rows.emplace();
   CHECK(entries_of(rows, states(), 1000) == 1 + 3);
-  const TableRule snapshots = table_of_snapshots(block_of_16);
-  CHECK(table_entries(snapshots, 15) == 1);
-  CHECK(table_entries(snapshots, 16) == 2);
-  for (std::int64_t most = 0; most < 4; ++most) {
-    CHECK(longest_in_entries(snapshots, most) == (most == 0 ? 0 : 16 * most - 1));
+  Arrangement groups = settings(CacheMode::align, 0);
+  groups.pool_groups.emplace();
+  CHECK(entries_of(groups, states(), 1000) == 1);
+  for (std::int64_t most = 0; most < 4; ++most)
     CHECK(longest_in_entries(table_of_ring(), most) == (most == 0 ? 0 : largest_tokens));
-  }
 }
 
 TEST_CASE("golden: tokens that ranks share are counted on the rank that has most") {
@@ -119,8 +117,6 @@ TEST_CASE("golden: a rule says its formula and what its symbols are") {
         "ids = ceil(min(window + batch, L) / block)");
   CHECK(says(table_of_states(CacheMode::align, 16, 2, 1)) ==
         "ids = 2 + s + c: the running state, the checkpoint before it and one that a chunk exports, mode align");
-  CHECK(says(table_of_snapshots(16)) ==
-        "ids = floor(L / block) + 1: a snapshot at every multiple of the interval, and the running state");
   const GroupPlan large{.entries_per_id = 4}, spread{.ids_per_entry = 3};
   CHECK(ids_formula(table_of_ring(), large, 1000).text() ==
         "ids = ceil((1) / k): a ring, whatever the length; the small pages of a large page go to one request");

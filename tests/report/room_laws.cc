@@ -23,6 +23,7 @@ constexpr OwnRefusal own_refusals[] = {
     {"closed form", "hold what lies beside the layers"},  // in large pages
     {"simulate", "hold what lies beside the layers"},
     {"simulate", "finds prefixes by slot"},
+    {"simulate", "only the sizes of the first manager are known"},
     {"simulate", "simulate."},  // a match unit, an interval or memory of the host that the cache does not take
     {"simulate", "engine.cache_mode: is none: without a radix tree"},
     {"simulate", "engine.max_num_batched_tokens: mode align cuts chunks"},

@@ -29,19 +29,19 @@ TEST_CASE("golden: states and tokens of three models at 40 GiB, TP2") {
     std::int64_t token_bytes, state_bytes, blocks, states, row_bytes, cells;
   };
   // Bytes of a token are those of the model's attention layers: 15 of 1,024; 6 of 512; 7 latents of 576 in two bytes.
-  // States: 45 of (3 * 6,144 * 2 + 32 * 128 * 128 * 4); 23 of (3 * 3,072 * 2 + 32 * 64 * 128 * 4); 20 of (3 * 6,144 * 2
+  // States: 45 of (3 * 6,144 * 2 + 32 * 128 * 128 * 2); 23 of (3 * 3,072 * 2 + 32 * 64 * 128 * 4); 20 of (4 * 6,144 * 2
   // + 16 * 128 * 128 * 4). Rows have convolutions in fp32.
-  for (const Row& row : {Row{"Qwen3.5-397B-A17B", 15'360, 96'030'720, 49'629, 193, 97'689'600, 2'770'688},
-                         Row{"Nemotron-3-Nano-30B-A3B", 3'072, 24'541'184, 221'184, 864, 24'965'120, 13'948'416},
-                         Row{"Kimi-Linear-48B-A3B", 8'064, 21'708'800, 125'220, 489, 22'446'080, 5'314'816}}) {
+  for (const Row& row : {Row{"Qwen3.5-397B-A17B", 15'360, 48'844'800, 62'668, 248, 97'689'600, 2'770'688},
+                         Row{"Nemotron-3-Nano-30B-A3B", 3'072, 24'541'184, 219'477, 870, 24'965'120, 13'948'416},
+                         Row{"Kimi-Linear-48B-A3B", 8'064, 21'954'560, 124'440, 492, 22'446'080, 5'314'816}}) {
     CAPTURE(row.model);
-    const CachePlan groups = plan_of(row.model, "release: tensorrt-llm");
+    const CachePlan groups =
+        plan_of(row.model, "release: tensorrt-llm, max_batch_size: 64, additional_snapshot_offsets_from_end: [0]");
     CHECK(groups.strategy == Strategy::pool_groups);
     CHECK(groups.cache_mode == CacheMode::align);
     CHECK(groups.arenas[0].bytes_per_id == 32 * row.token_bytes);
     CHECK(groups.arenas[1].bytes_per_id == row.state_bytes);
-    // 512 blocks of a request against two states, in grains of 32 MiB: tests/planner/tensor_pool_rules_test.cc works
-    // one out.
+    // 512 blocks of a request against two states, in grains of 32 MiB: tests/planner/group_split_test.cc works one out.
     CHECK(groups.arenas[0].num_ids == row.blocks);
     CHECK(groups.arenas[1].num_ids == row.states);
     const CachePlan rows = plan_of(row.model, "release: llama.cpp");
@@ -55,16 +55,25 @@ TEST_CASE("golden: states and tokens of three models at 40 GiB, TP2") {
 }
 
 TEST_CASE("rule: keys of these engines are read, and what they say is planned") {
-  CHECK(plan_of("Qwen3.5-397B-A17B", "release: tensorrt-llm, cache_mode: all, mamba_state_cache_interval: 512, "
-                                     "avg_seq_len: 4096, max_running_requests: 12, block_size_tokens: 64")
-            .pool_groups == PoolGroups{std::int64_t(32) << 20, 4096, 64, 2, 512, 12});
+  const PoolGroups groups =
+      plan_of("Qwen3.5-397B-A17B", "release: tensorrt-llm, mamba_state_cache_interval: 500, avg_seq_len: 4096, "
+                                   "max_running_requests: 12, block_size_tokens: 64, enable_partial_reuse: false, "
+                                   "additional_snapshot_offsets_from_start: [1k, 9000], enable_branch_snapshot: true")
+          .pool_groups.value();
+  CHECK(groups.typical_tokens == 4096);
+  CHECK(groups.typical_blocks == 64);
+  CHECK(groups.typical_states == 2);
+  CHECK(groups.max_requests == 12);
+  CHECK(groups.points == SnapshotPoints{500, {1024, 9000}, {}, true});
+  CHECK_FALSE(groups.partial_reuse);
   CHECK(plan_of("Qwen3.5-397B-A17B", "release: llama.cpp, ctx_checkpoints: 5, checkpoint_min_step: 256, "
                                      "max_running_requests: 2, speculative_tokens: 1")
             .rows->checkpoints == 5);
 }
 
 TEST_CASE("edge: keys of one engine are refused of another, with the key and a way out") {
-  for (const char* line : {"mamba_state_cache_interval: 256", "avg_seq_len: 4096"}) {
+  for (const char* line : {"mamba_state_cache_interval: 256", "avg_seq_len: 4096", "pool_ratio: [0.5, 0.5]",
+                           "additional_snapshot_offsets_from_end: [0]"}) {
     CAPTURE(line);
     for (const char* other : {"vllm-2026-06", "vllm-0.33", "sglang-0.5.23", "llama.cpp"})
       CHECK(refusal(fmt::format("release: {}, {}", other, line)).find("set engine.release to tensorrt-llm") !=

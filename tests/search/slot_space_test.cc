@@ -13,7 +13,7 @@
 #include "planner/capacity.h"
 #include "planner/plan.h"
 #include "planner/tensor_pool_rules.h"
-#include "planner/tensor_pool_settings.h"
+#include "planner/row_settings.h"
 #include "simulator/slots/slot_replay.h"
 #include "simulator/trace/trace_spec.h"
 #include "tests/planner/models.h"

@@ -1,4 +1,4 @@
-// One interface over three indices: what they count alike, and the files of their requests.
+// One interface over four indices: what they count alike, and the files of their requests.
 #include "simulator/cache_replay.h"
 
 #include <doctest/doctest.h>
@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "engines/llama_cpp/rules.h"
 #include "engines/sglang/rules.h"
+#include "engines/tensorrt_llm/rules.h"
 #include "planner/engine_rules.h"
 #include "simulator/record_csv.h"
 #include "tests/simulator/blocks/workload.h"
@@ -23,7 +24,9 @@ std::vector<AnyCache> every_index() {
   blocks.scheduler.max_model_len = 200;
   return {blocks,
           TreeCache{&rules_of_sglang_0_5_23, "tree", {.token_slots = 5000, .state_slots = 50}, 200},
-          SlotCache{&rules_of_llama_cpp, "slots", {.slots = 2, .cells = 5000, .step_tokens = 16}, 200}};
+          SlotCache{&rules_of_llama_cpp, "slots", {.slots = 2, .cells = 5000, .step_tokens = 16}, 200},
+          SnapshotCache{&rules_of_tensorrt_llm, "snapshots",
+                        {.blocks = 500, .states = 50, .points = {.interval_tokens = 16}}, 200}};
 }
 
 }  // namespace

@@ -11,14 +11,14 @@
 #include "base/parallel.h"
 #include "planner/cell_types.h"
 #include "planner/plan.h"
-#include "planner/tensor_pool_settings.h"
 #include "planner/tree_settings.h"
+#include "planner/group_settings.h"
 #include "planner/validate.h"
 #include "verify/fault/plant.h"
 #include "verify/forward/forward_exports.h"
 #include "verify/forward/forward_geometry.h"
-#include "verify/forward/forward_slot_case.h"
 #include "verify/forward/forward_tree_case.h"
+#include "verify/forward/forward_slot_case.h"
 #include "verify/scaled_model.h"
 
 namespace hybridkv {
@@ -107,9 +107,9 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
     scaled.mamba_block_size_tokens.reset();
     scaled.max_running_requests.reset();
     scaled.state_memory_ratio.reset();  // of one mode, and others run too
-    scaled.own.reset(group_key::mamba_state_cache_interval);
+    scaled.own = {};
     scaled.block_size_tokens = 16;
-    if (mode == CacheMode::all) scaled.own.set(group_key::mamba_state_cache_interval, 16);
+    scaled.own.set(group_key::periodic_snapshot_interval, 16);
   }
   if (engine.strategy == Strategy::sequence_rows) {
     scaled.kernel_alignment_tokens.reset();

@@ -81,6 +81,7 @@ std::string random_engine(Dice& dice, const std::string& release) {
     maybe(40, "mamba_radix_cache_strategy: " +
                   one_of<std::string>(dice, {"no_buffer", "extra_buffer", "extra_buffer_lazy"}));
   }
+  if (release == "tensorrt-llm") engine += ", max_batch_size: 2, periodic_snapshot_interval: 64";
   return engine;
 }
 
@@ -90,7 +91,7 @@ std::string random_replay(Dice& dice, const std::string& release) {
   const auto maybe = [&](std::int64_t percent, const std::string& setting) {
     if (dice.chance(percent)) replay += ", " + setting;
   };
-  if (release == "sglang-0.5.23") return replay;
+  if (release == "sglang-0.5.23" || release == "tensorrt-llm") return replay;
   const std::vector<std::string> policies{"prefixes", "cost", "frequency", "second_chance", "time_to_live", "worth"};
   maybe(25, "eviction: " + one_of(dice, policies));
   maybe(10, fmt::format("match_unit_tokens: {}", one_of<int>(dice, {1, 8, 16, 32, 88})));

@@ -54,7 +54,7 @@ TEST_CASE("law: runs of pages are what the list copies between them, inside part
                                  "  strategy: small_pages\n",
                                  "  strategy: compact_slots\n",
                                  "  strategy: two_level\n",
-                                 "  release: tensorrt-llm\n",
+                                 "  release: tensorrt-llm\n  max_batch_size: 4\n",
                                  "  release: llama.cpp\n"};
   for (const char* const from : engines)
     for (const char* const to : engines) {

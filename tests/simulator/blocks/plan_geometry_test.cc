@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "engines/sglang/rules.h"
-#include "engines/tensorrt_llm/rules.h"
 #include "engines/vllm/rules.h"
 #include "planner/demand.h"
 #include "planner/plan.h"
@@ -186,24 +185,6 @@ TEST_CASE("law: a drafter of several modules keeps tokens behind the window in 0
   }
   // 2 * 1,024 tokens fill whole blocks, and 17 more take one.
   CHECK(ids[1] == ids[0] + 1);
-}
-
-TEST_CASE("law: TensorRT-LLM counts a running state beside the snapshots of whole intervals, planned as in a cache") {
-  EngineSpec spec = engine(CacheMode::all);
-  spec.rules = &rules_of_tensorrt_llm;
-  spec.strategy = Strategy::pool_groups;
-  const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
-  const CacheGeometry geometry = geometry_of(plan, spec);
-  for (const std::int64_t tokens : {1, 255, 256, 257, 511, 512, 32768}) {
-    CAPTURE(tokens);
-    CHECK(request_block_ids(geometry, tokens, 1) == tokens / 256 + 1);
-    CHECK(request_demand(plan, tokens).ids[1] == tokens / 256 + 1);
-  }
-  CHECK(longest_request(geometry) == plan.max_fitting_tokens);
-  EngineSpec few = spec;
-  few.num_blocks = 5;
-  const CachePlan small = make_plan(testing::qwen35_397b(), few, {.max_model_lens = {100}});
-  CHECK(longest_request(geometry_of(small, few)) == small.max_fitting_tokens);
 }
 
 TEST_CASE("golden: states on a grid of their own and attention in small blocks keep their two numbers") {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "engines/llama_cpp/rules.h"
 #include "planner/plan.h"
-#include "planner/tensor_pool_settings.h"
+#include "planner/row_settings.h"
 #include "simulator/losses/token_exact_bound.h"
 #include "tests/planner/models.h"
 

@@ -39,7 +39,7 @@ EngineSpec small_engine(Strategy strategy, std::int64_t pack, CacheMode mode, st
   engine.memory_bytes = memory_bytes;
   for (const EngineRules* const rules : {&rules_of_tensorrt_llm, &rules_of_llama_cpp})
     if (rules->strategy == strategy) engine.rules = rules;
-  if (strategy == Strategy::sequence_rows) engine.max_running_requests = 8;
+  if (keeps_tensors_apart(strategy)) engine.max_running_requests = 8;
   return engine;
 }
 
@@ -47,7 +47,7 @@ EngineSpec small_engine(Strategy strategy, std::int64_t pack, CacheMode mode, st
 constexpr Strategy apart[] = {Strategy::pool_groups, Strategy::sequence_rows};
 
 std::vector<CacheMode> modes_of(Strategy strategy) {
-  if (strategy == Strategy::sequence_rows) return {CacheMode::none, CacheMode::align};
+  if (keeps_tensors_apart(strategy)) return {CacheMode::none, CacheMode::align};
   return {CacheMode::none, CacheMode::align, CacheMode::all};
 }
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "engines/llama_cpp/rules.h"
 #include "planner/plan.h"
-#include "planner/tensor_pool_settings.h"
+#include "planner/row_settings.h"
 #include "tests/verify/forward/forward_models.h"
 #include "verify/forward/forward.h"
 #include "verify/forward/forward_slot_case.h"

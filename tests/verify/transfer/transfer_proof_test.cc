@@ -125,6 +125,7 @@ TEST_CASE("transfer proof: strategies and releases that differ") {
                 .strategy = with,
                 .cache_mode = CacheMode::align,
                 .memory_bytes = 256 * mib};
+      if (with == Strategy::pool_groups) engine.max_running_requests = 8;
     };
   };
   for (const auto& [rules, with] :

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "planner/pool_groups.h"
+
+namespace hybridkv {
+
+/// How memory was shared between blocks and states, as a fact of a plan.
+std::pair<std::string, std::string> split_fact(const PoolGroups& groups);
+
+/// Where snapshots of a prompt are taken: "at its end, 32 tokens before it and every 256 tokens".
+std::string snapshots_text(const SnapshotPoints& points);
+
+}  // namespace hybridkv

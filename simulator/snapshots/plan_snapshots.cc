@@ -1,0 +1,25 @@
+#include "simulator/snapshots/plan_snapshots.h"
+
+#include "base/error.h"
+
+namespace hybridkv {
+
+SnapshotSettings snapshot_settings_of(const CachePlan& plan) {
+  expects(plan.pool_groups.has_value(), "a plan with pool groups");
+  const PoolGroups& groups = *plan.pool_groups;
+  if (groups.first_manager)
+    throw SpecError("engine.use_kv_cache_manager_v2",
+                    "is false: only the sizes of the first manager are known, not how it finds prefixes; leave it out");
+  SnapshotSettings settings{.blocks = plan.arenas[0].num_ids,
+                            .states = plan.arenas[1].num_ids,
+                            .chunk_tokens = plan.max_num_batched_tokens,
+                            .points = groups.points,
+                            .partial_reuse = groups.partial_reuse,
+                            .evicts_alone = groups.evicts_alone};
+  for (const SpecPlan& spec : plan.specs)
+    if (spec.attention) settings.block_tokens = spec.block_size_tokens;
+  settings.check();
+  return settings;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,222 @@
+#include "simulator/snapshots/snapshot_replay.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace hybridkv {
+
+SnapshotReplay::SnapshotReplay(const SnapshotSettings& settings)
+    : settings_((settings.check(), settings)),
+      pages_(settings.blocks),
+      states_(settings.states),
+      tree_(settings.block_tokens, settings.partial_reuse, pages_, states_),
+      eviction_(tree_, pages_, states_, settings.evicts_alone) {}
+
+const SnapshotRecord& SnapshotReplay::run(const TraceRequest& request, std::span<const TokenRun> prompt) {
+  record_ = {.index = request.index, .input_length = request.input_length};
+  prompt_ = prompt;
+  length_ = request.input_length;
+  evicted_ = {};
+  const SnapshotMatch match = tree_.match(prompt, length_ - 1);
+  record_.attention_tokens = match.attention_tokens;
+  record_.content_tokens = match.content_tokens;
+  const std::vector<std::int64_t> points = points_of(match);
+  if (!start(match)) {
+    record_.status = RequestStatus::refused;
+  } else {
+    record_.hit_tokens = match.hit_tokens;
+    if (!prefill(points)) record_.status = RequestStatus::refused;
+    stop_committing();
+    if (record_.status == RequestStatus::ok && settings_.decodes) {
+      record_.generated = std::max<std::int64_t>(1, request.output_length);
+      if (!grow_to(length_ + record_.generated - 1)) record_.status = RequestStatus::stalled;
+    }
+  }
+  release();
+  record_.evicted_blocks = evicted_.blocks;
+  record_.evicted_states = evicted_.states;
+  fill_held(record_);
+  return record_;
+}
+
+SnapshotRecord SnapshotReplay::turned_away(const TraceRequest& request) const {
+  SnapshotRecord record{.index = request.index, .input_length = request.input_length};
+  fill_held(record);
+  record.status = RequestStatus::too_long;
+  return record;
+}
+
+void SnapshotReplay::fill_held(SnapshotRecord& record) const {
+  record.free_blocks = pages_.num_free();
+  record.free_states = states_.num_free();
+  record.tree_blocks = tree_.num_blocks();
+  record.tree_tokens = tree_.num_tokens();
+  record.tree_states = tree_.num_states();
+}
+
+std::vector<std::int64_t> SnapshotReplay::points_of(const SnapshotMatch& match) {
+  const SnapshotPoints& wanted = settings_.points;
+  std::vector<std::int64_t> points;
+  if (wanted.interval_tokens > 0)
+    for (std::int64_t point = wanted.interval_tokens; point <= length_; point += wanted.interval_tokens)
+      points.push_back(point);
+  for (const std::int64_t offset : wanted.from_start)
+    if (offset <= length_) points.push_back(offset);
+  for (const std::int64_t offset : wanted.from_end)
+    if (length_ - offset > 0) points.push_back(length_ - offset);
+  if (wanted.at_branches) {
+    if (points.empty()) points.push_back(length_);
+    const std::int64_t branch = match.content_tokens / settings_.block_tokens * settings_.block_tokens;
+    if (match.content_tokens < length_ - 1 && branch > match.hit_tokens) {
+      points.push_back(branch);
+      record_.branch_tokens = branch;
+    }
+  }
+  std::sort(points.begin(), points.end());
+  points.erase(std::unique(points.begin(), points.end()), points.end());
+  points.erase(points.begin(), std::upper_bound(points.begin(), points.end(), match.hit_tokens));
+  return points;
+}
+
+bool SnapshotReplay::take(std::int64_t states, std::int64_t blocks) {
+  return eviction_.make_room(states, blocks, evicted_);
+}
+
+bool SnapshotReplay::start(const SnapshotMatch& match) {
+  const std::int64_t hit = match.hit_tokens, whole = hit / settings_.block_tokens;
+  const bool is_partial = hit % settings_.block_tokens != 0;
+  computed_ = hit;
+  committed_ = static_cast<std::size_t>(whole);
+  committed_tokens_ = hit;
+  std::vector<SnapshotPage> sources;
+  for (std::int64_t block = 0; block < whole + (is_partial ? 1 : 0); ++block)
+    sources.push_back(tree_.at(match.path[static_cast<std::size_t>(block)].node).page);
+  for (const SnapshotPage page : sources) pages_.hold(page);
+  const SnapshotPage source_state = hit > 0 ? tree_.at(match.state_node).state : no_page;
+  if (source_state != no_page) {
+    states_.hold(source_state);
+    record_.states_used = tree_.use_state(match.state_node) ? 1 : 0;
+  }
+  const bool taken = take(1, is_partial ? 1 : 0);
+  held_.assign(sources.begin(), sources.begin() + whole);
+  if (taken) {
+    running_ = states_.take();
+    if (is_partial) held_.push_back(pages_.take());
+  }
+  if (is_partial) pages_.let_go(sources.back());
+  if (source_state != no_page) states_.let_go(source_state);
+  return taken;
+}
+
+bool SnapshotReplay::grow_to(std::int64_t tokens) {
+  const std::int64_t more = ceil_div(tokens, settings_.block_tokens) - std::ssize(held_);
+  if (more <= 0) return true;
+  if (!take(0, more)) return false;
+  for (std::int64_t i = 0; i < more; ++i) held_.push_back(pages_.take());
+  return true;
+}
+
+bool SnapshotReplay::prefill(const std::vector<std::int64_t>& points) {
+  auto point = points.begin();
+  while (computed_ < length_) {
+    const std::int64_t next = point == points.end() ? length_ : *point;
+    const std::int64_t end = std::min(next, computed_ + settings_.chunk_tokens);
+    if (!grow_to(end)) return false;
+    computed_ = end;
+    ++record_.num_chunks;
+    if (point == points.end() || end < *point) continue;
+    commit(end);
+    ++record_.num_snapshots;
+    record_.last_snapshot = end;
+    ++point;
+  }
+  return true;
+}
+
+SnapshotNode SnapshotReplay::parent_of(std::size_t block) const {
+  return block == 0 ? SnapshotTree::root : pages_.node_of(held_[block - 1]);
+}
+
+void SnapshotReplay::commit_block(std::size_t block, std::int64_t end) {
+  const SnapshotNode parent = parent_of(block);
+  SnapshotNode node = tree_.find(prompt_, end);
+  const std::int64_t start = static_cast<std::int64_t>(block) * settings_.block_tokens;
+  if (node == no_node) node = tree_.add(parent, prompt_, start, end);
+  const SnapshotBlock& there = tree_.at(node);
+  if (there.page == held_[block]) return;
+  if (there.page != no_page && there.page_tokens == end - start) {
+    pages_.free(held_[block]);
+    held_[block] = there.page;
+    pages_.hold(there.page);
+    return;
+  }
+  tree_.set_page(node, held_[block], end - start);
+}
+
+void SnapshotReplay::commit(std::int64_t tokens) {
+  const std::int64_t block_tokens = settings_.block_tokens;
+  const bool is_whole = tokens % block_tokens == 0;
+  // Room for the copy is made before its block may be in the tree.
+  const bool has_slot = is_whole && needs_state(tree_.find(prompt_, tokens), tokens) && take(1, 0);
+  commit_blocks(tokens / block_tokens);
+  committed_tokens_ = tokens;
+  const SnapshotNode last = parent_of(committed_);
+  if (!is_whole) keep_piece(last, tokens / block_tokens * block_tokens, tokens);
+  else if (has_slot) keep_state(last, tokens);
+}
+
+void SnapshotReplay::commit_blocks(std::int64_t blocks) {
+  for (std::size_t block = 0; block < committed_; ++block)
+    if (pages_.node_of(held_[block]) == no_node) committed_ = block;
+  for (; committed_ < static_cast<std::size_t>(blocks); ++committed_)
+    commit_block(committed_, (static_cast<std::int64_t>(committed_) + 1) * settings_.block_tokens);
+}
+
+bool SnapshotReplay::needs_state(SnapshotNode node, std::int64_t tokens) const {
+  return node == no_node || tree_.at(node).state == no_page || tree_.at(node).state_tokens < tokens;
+}
+
+void SnapshotReplay::keep_state(SnapshotNode node, std::int64_t tokens) {
+  const SnapshotPage state = states_.take();
+  tree_.set_state(node, state, tokens);
+  states_.release(state);
+  ++record_.states_made;
+}
+
+void SnapshotReplay::keep_piece(SnapshotNode parent, std::int64_t start, std::int64_t end) {
+  SnapshotNode node = tree_.find(prompt_, end);
+  if (node == no_node) node = tree_.find_longer(parent, prompt_, start, end);
+  if (node == no_node) node = tree_.add(parent, prompt_, start, end);
+  const SnapshotBlock& block = tree_.at(node);
+  const bool needs_page = block.page == no_page || block.page_tokens < end - start;
+  const bool has_state = !needs_state(node, end);
+  const PrefixKey key = block.key;
+  if (!take(has_state ? 0 : 1, needs_page ? 1 : 0)) return tree_.remove_if_empty(node);
+  if (tree_.find_key(key) != node) return;  // the room was made of it
+  if (needs_page) {
+    const SnapshotPage page = pages_.take();
+    tree_.set_page(node, page, end - start);
+    pages_.release(page);
+  }
+  if (!has_state) keep_state(node, end);
+}
+
+void SnapshotReplay::stop_committing() {
+  const std::int64_t blocks = committed_tokens_ / settings_.block_tokens, start = blocks * settings_.block_tokens;
+  if (start == committed_tokens_ || record_.num_snapshots == 0) return;
+  if (tree_.find(prompt_, committed_tokens_) != no_node) return;
+  commit_blocks(blocks);
+  const SnapshotNode parent = parent_of(committed_);
+  if (tree_.find_longer(parent, prompt_, start, committed_tokens_) != no_node) return;
+  tree_.set_page(tree_.add(parent, prompt_, start, committed_tokens_), held_[committed_], committed_tokens_ - start);
+}
+
+void SnapshotReplay::release() {
+  for (auto page = held_.rbegin(); page != held_.rend(); ++page) pages_.let_go(*page);
+  held_.clear();
+  if (running_ != no_page) states_.free(running_);
+  running_ = no_page;
+}
+
+}  // namespace hybridkv

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "planner/cell_types.h"
 #include "planner/plan.h"
+#include "planner/row_settings.h"
 #include "planner/tree_settings.h"
 #include "planner/group_settings.h"
 #include "planner/validate.h"

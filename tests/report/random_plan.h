@@ -97,6 +97,7 @@ inline AttentionGeometry random_attention() {
   return {.kind = random_of({full, sliding_window, chunked_local, mla, hidden_state}),
           .dtype = random_dtype(),
           .format = random_option([] { return random_of(all_kv_formats); }),
+          .cells = random_option([] { return CellTypes{random_of(all_cell_types), random_of(all_cell_types)}; }),
           .form = random_of({BackendForm::paged, BackendForm::flex, BackendForm::cpu, BackendForm::diff_kv,
                              BackendForm::kv_first, BackendForm::kv_first_unordered, BackendForm::mla}),
           .order = random_of({PhysicalOrder::nhd, PhysicalOrder::hnd, PhysicalOrder::head_major}),
@@ -201,12 +202,23 @@ inline void choose_tensor(const Arrangement& plan, GroupPlan& group) {
 }
 
 inline PoolGroups random_pool_groups() {
-  return {random_count(1), random_count(1), random_count(), random_count(1), random_count(), random_count()};
+  PoolGroups groups{random_flag(),  random_count(1), random_count(), random_count(), random_count(1), random_count(),
+                    random_count(1), random_count(), random_count(), random_count(), random_count(), random_count()};
+  groups.points = {random_count(), random_list([] { return random_count(1); }),
+                   random_list([] { return random_count(); }), random_flag()};
+  groups.partial_reuse = random_flag();
+  groups.evicts_alone = random_flag();
+  return groups;
 }
+
+inline CellBytes random_cells() { return {random_count(), random_count()}; }
 
 inline SequenceRows random_rows() {
   const auto few = [](std::int64_t least) { return *rc::gen::inRange<std::int64_t>(least, 1000); };
-  return {few(1), random_count(1), few(0), random_count(), few(0)};
+  return {few(1), random_count(1), random_flag(), random_count(1), random_count(1), random_count(1), random_count(1),
+          random_count(), few(0), random_count(), few(0), random_count(), random_flag(), random_count(),
+          {random_count(), random_count(), random_count(1), random_count(), random_cells(),
+           random_option(random_cells), random_count(), random_option(random_cells)}};
 }
 
 inline TreePools random_tree() {

@@ -46,13 +46,14 @@ std::string percent(const json& value) {
   return value.is_null() ? "-" : fmt::format("{:.2f} %", value.get<double>());
 }
 
-/// The table of a model: a row for each engine, and an ideal cache below them.
+/// The table of a model: a row for each engine that starts, and an ideal cache below them.
 std::string engine_table(const json& comparison) {
   std::string table =
       "| engine | rules | block | ids | request | at once | found | at most |\n|---|---|--:|--:|--:|--:|--:|--:|\n";
   const std::size_t count = comparison["settings"].size();
   for (std::size_t i = 0; i < count; ++i) {
     const auto of = [&](const char* name) { return figure(comparison, name, i); };
+    if (of("release").is_null()) continue;  // it does not start
     table += fmt::format("| `{}` | {} | {} | {} | {} | {:.2f} | {} | {} |\n", of("release").get<std::string>(),
                          of("evidence").get<std::string>(), human_count(of("block_size_tokens")),
                          human_count(of("blocks_per_request")), human_bytes(of("bytes_per_request")),

@@ -64,8 +64,9 @@ std::string flags_of(const EngineRules& rules, const std::string& command) {
   // Where it sizes the states of draft steps, it has to be said.
   const bool has_drafts = command.find("speculative_tokens") != std::string::npos;
   if (has_drafts && takes(rules, "max_running_requests")) flags += " --set engine.max_running_requests=4";
-  // Where states are kept free for so many, 3 GiB do not hold those of its default.
-  if (takes(rules, "max_batch_size")) flags += " --set engine.max_batch_size=4";
+  // Where states are kept free for so many, 3 GiB do not hold those of its default, which takes no snapshot either.
+  if (takes(rules, "max_batch_size"))
+    flags += " --set engine.max_batch_size=4 --set 'engine.additional_snapshot_offsets_from_end=[0]'";
   return flags + " --max-model-len 4k";
 }
 

@@ -52,11 +52,11 @@ std::int64_t grains_of_memory(const GroupQuota& quota) {
   return ceil_div(quota.memory_bytes, grain_of(quota.memory_bytes));
 }
 
-/// Memory with which the pools of the least ids are whole grains too.
+/// What the engine says that it needs; where there is as much, memory whose whole grains hold the least pools.
 std::int64_t least_in_grains(const GroupQuota& quota) {
-  const std::int64_t least = least_memory(quota), grains = least_grains(quota);
-  if (grains_of_memory(quota) >= grains) return least;
-  return std::max<std::int64_t>(least, Checked(grains - 1) * grain_of(quota.memory_bytes) + 1);
+  const std::int64_t least = least_memory(quota);
+  if (quota.memory_bytes < least) return least;
+  return Checked(least_grains(quota) - 1) * grain_of(quota.memory_bytes) + 1;
 }
 
 /// Does the second manager start?

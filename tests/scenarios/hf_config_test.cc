@@ -109,6 +109,7 @@ TEST_CASE("golden: a model file in the style of the shipped ones") {
           ", model_type 'nemotron_h'\n"
           "dtype: bf16\n"
           "ssm_dtype: fp32\n"
+          "ssm_cache_dtype: fp32\n"
           "kinds:\n"
           "  \"*\": {type: full_attention, query_heads: 32, kv_heads: 2, head_size: 128}\n"
           "  M: {type: mamba2, heads: 64, head_dim: 64, state_size: 128, groups: 8, conv_kernel: 4, chunk_size: 128}\n"

@@ -424,10 +424,32 @@ class Keys(TypedDict, total=False):
     max_mamba_cache_size: Any
     max_total_tokens: Any
     attention_data_parallel: Any
-    mamba_state_cache_interval: Any
+    max_batch_size: Any
+    tokens_per_block: Any
     avg_seq_len: Any
+    pool_ratio: Any
+    periodic_snapshot_interval: Any
+    mamba_state_cache_interval: Any
+    additional_snapshot_offsets_from_start: Any
+    additional_snapshot_offsets_from_end: Any
+    enable_branch_snapshot: Any
+    enable_partial_reuse: Any
+    prunes_stale_leaves: Any
+    use_kv_cache_manager_v2: Any
     ctx_checkpoints: Any
     checkpoint_min_step: Any
+    ctx_size: Any
+    kv_unified: Any
+    batch_size: Any
+    ubatch_size: Any
+    cache_ram: Any
+    cache_idle_slots: Any
+    slot_prompt_similarity_percent: Any
+    swa_full: Any
+    cache_type_k: Any
+    cache_type_v: Any
+    flash_attn: Any
+    spec_type: Any
     kv_dtype: Any
     conv_dtype: Any
     conv_state_layout: Any

@@ -32,8 +32,11 @@ def test_every_model_says_what_the_program_says(model, program):
 
 @pytest.mark.parametrize("engine", ["vllm-0.33", "sglang-0.5.23", "tensorrt-llm", "llama.cpp"])
 def test_other_engines(engine, program):
-    said = program("plan", "--model", "Qwen3.5-4B", "--memory", "20GiB", "--max-model-len", "32k", "--engine", engine)
-    made = hybridkv.plan(model="Qwen3.5-4B", memory="20GiB", max_model_len="32k", engine=engine)
+    own = {"max_batch_size": 64} if engine == "tensorrt-llm" else {}  # 20 GiB do not hold the states of 2,048 requests
+    flags = [word for key, value in own.items() for word in ("--set", f"engine.{key}={value}")]
+    said = program("plan", "--model", "Qwen3.5-4B", "--memory", "20GiB", "--max-model-len", "32k", "--engine", engine,
+                   *flags)
+    made = hybridkv.plan(model="Qwen3.5-4B", memory="20GiB", max_model_len="32k", engine=engine, **own)
     assert made.to_dict() == said["plans"][0]
     assert (made.model, made.strategy) == (said["model"], said["strategy"])
 

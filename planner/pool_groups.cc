@@ -75,6 +75,12 @@ void derive_requests_of(const PoolGroups& groups, const GroupQuota& quota, const
                     "periodic_snapshot_interval, 0 unless set: no periodic snapshots", {},
                     "engine.periodic_snapshot_interval"};
   });
+  const auto add_offsets = [&](const char* where, const std::vector<std::int64_t>& offsets, const char* key) {
+    for (const std::int64_t offset : offsets)
+      log.add([&] { return Decision{{std::string("snapshot ") + where, offset, "tokens"}, "as set", {}, key}; });
+  };
+  add_offsets("after the start", groups.points.from_start, "engine.additional_snapshot_offsets_from_start");
+  add_offsets("before the end", groups.points.from_end, "engine.additional_snapshot_offsets_from_end");
 }
 
 void derive_memory(const PoolGroups& groups, const GroupQuota& quota, const ArrangeInputs& inputs) {

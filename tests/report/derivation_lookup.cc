@@ -57,7 +57,11 @@ class Lookup {
       look_at(json_["pool_groups"], {{"grain_bytes", "grain"}, {"typical_tokens", "typical length"},
                                      {"typical_blocks", "blocks of a typical request"},
                                      {"typical_snapshots", "states of a typical request"},
-                                     {"interval_tokens", "interval"}, {"max_requests", "requests of the engine"}});
+                                     {"interval_tokens", "interval"}, {"max_requests", "requests of the engine"},
+                                     {"dummy_requests", "dummy requests"}, {"grains", "grains"},
+                                     {"borrowed_bytes", "bytes beyond the memory"}, {"least_bytes", "least memory"},
+                                     {"estimate_bytes", "estimate before any token"},
+                                     {"estimate_token_bytes", "estimate of a token"}});
     if (plan_.rows)
       look_at(json_["sequence_rows"], {{"sequences", "sequences"}, {"rows_per_sequence", "rows of a sequence"},
                                        {"checkpoints", "host checkpoints of a sequence"},

@@ -104,6 +104,10 @@ std::int64_t running_requests(const Arrangement& arrangement, const Demand& dema
   return most;
 }
 
+std::int64_t longest_context(const Arrangement& arrangement) {
+  return arrangement.rows ? arrangement.rows->slot_cells - 1 : largest_tokens;
+}
+
 std::int64_t longest_request(const Arrangement& arrangement, double requests) {
   Demand share = usable_ids(arrangement);
   if (requests != 1)
@@ -113,8 +117,7 @@ std::int64_t longest_request(const Arrangement& arrangement, double requests) {
   // Each spec gets at most the ids that are left when every other spec takes its fewest, which bounds the longest
   // request. Where only one spec of each arena grows with the length, as with one kind of attention, the bound is the
   // answer; otherwise it bounds the search.
-  // A sequence of rows is never as long as its context, which its last token fills without being computed.
-  std::int64_t too_long = arrangement.rows ? arrangement.rows->slot_cells - 1 : largest_tokens;
+  std::int64_t too_long = longest_context(arrangement);
   for (auto group = arrangement.groups.begin(); group != arrangement.groups.end();) {
     const SpecPlan& spec = arrangement.spec_of(*group);
     const std::size_t arena = group->arena.index();

@@ -43,6 +43,8 @@ namespace {
                                 *engine.num_blocks, length, ids_text(plan, demand), fitting));
   if (!counts_blocks(plan)) {
     std::string way_out = ", or another engine.state_memory_ratio";
+    if (plan.rows)
+      way_out = plan.rows->unified ? "" : ", or a smaller engine.max_running_requests, among which the cells are split";
     if (plan.strategy == Strategy::two_level) {
       way_out = smaller_large_pages(plan.specs, plan.arenas.front().bytes_per_id, engine);
       if (!way_out.empty()) way_out = "; " + way_out;

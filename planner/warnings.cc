@@ -15,11 +15,11 @@ namespace hybridkv {
 namespace {
 
 /// What no run of the engine confirms.
-void warn_source_only(std::vector<Warning>& warnings, const CachePlan& plan) {
+void warn_assumptions(std::vector<Warning>& warnings, const CachePlan& plan) {
   const EngineRules& rules = *plan.rules;
-  if (!rules.source_only) return;
-  warnings.push_back({"rules_read", fmt::format("the rules of {} were read, not run: no number here was compared with "
-                                                "the engine's own", rules.title)});
+  if (rules.source_only)
+    warnings.push_back({"rules_read", fmt::format("the rules of {} were read, not run: no number here was compared "
+                                                  "with the engine's own", rules.title)});
   for (const std::string_view assumption : rules.assumptions)
     warnings.push_back({"assumption", fmt::format("assumed of {}: {}", rules.title, assumption)});
 }
@@ -161,7 +161,7 @@ void warn_short_packs(std::vector<Warning>& warnings, const CachePlan& plan) {
 
 std::vector<Warning> plan_warnings(const CachePlan& plan, const LimitsSpec& limits) {
   std::vector<Warning> warnings;
-  warn_source_only(warnings, plan);
+  warn_assumptions(warnings, plan);
   warn_refused_later(warnings, plan);
   warn_window_reuses_nothing(warnings, plan);
   if (plan.pool_groups) warn_of_groups(warnings, plan);

@@ -5,7 +5,9 @@
 
 #include <set>
 
+#include "planner/group_settings.h"
 #include "planner/plan.h"
+#include "planner/taken_keys.h"
 #include "tests/planner/models.h"
 
 using namespace hybridkv;
@@ -38,6 +40,8 @@ TEST_CASE("law: an engine without a command line says why, and its choices have 
     EngineSpec spec{.cache_mode = CacheMode::align, .memory_bytes = 40 * gib};
     spec.rules = engine->rules;
     spec.strategy = engine->rules->strategy;
+    // 40 GiB do not hold the states of as many requests as it takes by default.
+    if (takes(*spec.rules, "max_batch_size")) spec.own.set(group_key::max_batch_size, 64);
     const ModelSpec model = qwen35_397b();
     const LimitsSpec limits{.max_model_lens = {32'768}};
     const CachePlan plan = make_plan(model, spec, limits);

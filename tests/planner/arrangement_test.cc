@@ -135,7 +135,7 @@ TEST_CASE("law: demand grows with the length and decides what fits") {
   CHECK(check_plans("demand", 4'000, SpecSize::real, [](const RandomSpecs&, const CachePlan& plan) {
     const std::int64_t longest = plan.max_fitting_tokens;
     if (longest > 0) RC_ASSERT(fits(plan, request_demand(plan, longest)));
-    if (longest < largest_tokens) RC_ASSERT(!fits(plan, request_demand(plan, longest + 1)));
+    if (longest < longest_context(plan)) RC_ASSERT(!fits(plan, request_demand(plan, longest + 1)));
     for (const CapacityPlan& capacity : plan.capacity) {
       const Demand demand = request_demand(plan, capacity.max_model_len);
       RC_ASSERT(capacity.fits == fits_as_engines_check(plan, demand));

@@ -125,7 +125,7 @@ TEST_CASE("law: the longest request fits the usable blocks, one token more does 
   CHECK(check_plans("longest request", 5'000, SpecSize::real, [](const RandomSpecs&, const CachePlan& plan) {
     const std::int64_t longest = plan.max_fitting_tokens;
     if (longest > 0) RC_ASSERT(request_demand(plan, longest).total() <= plan.usable_blocks());
-    if (longest < largest_tokens) RC_ASSERT(request_demand(plan, longest + 1).total() > plan.usable_blocks());
+    if (longest < longest_context(plan)) RC_ASSERT(request_demand(plan, longest + 1).total() > plan.usable_blocks());
     RC_ASSERT(longest_request(plan) == longest);
   }));
 }
@@ -143,7 +143,7 @@ TEST_CASE("law: the longest request is that of a plain search over all lengths, 
               return false;
           return true;
         };
-        std::int64_t fits = 0, too_long = largest_tokens + 1;
+        std::int64_t fits = 0, too_long = longest_context(plan) + 1;
         while (too_long - fits > 1) {
           const std::int64_t middle = fits + (too_long - fits) / 2;
           (holds(middle) ? fits : too_long) = middle;

@@ -91,7 +91,7 @@ TEST_CASE("golden: what mechanisms of other engines keep of states") {
   tree.tree_pools.emplace().split.state_slots_per_request = 4;
   CHECK(entries_of(tree, states(), 1000) == 4);
   Arrangement rows = settings(CacheMode::align, 3);
-  rows.rows.emplace();
+  rows.rows.emplace().rows_per_sequence = 4;
   CHECK(entries_of(rows, states(), 1000) == 1 + 3);
   Arrangement groups = settings(CacheMode::align, 0);
   groups.pool_groups.emplace();

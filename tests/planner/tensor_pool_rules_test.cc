@@ -124,8 +124,8 @@ TEST_CASE("edge: what one of these engines is not told is refused, with the key 
   CHECK(refusal(engine).find("engine.strategy: TensorRT-LLM has no dual_pool; its strategy is pool_groups") == 0);
   ModelSpec windows = qwen35_397b();
   windows.layers[3].attention = sliding_attention(2, 256, 4096);
-  for (const EngineRules* const rules : {&rules_of_tensorrt_llm, &rules_of_llama_cpp})
-    CHECK(refusal(read_engine(rules), windows).find("engine.release: pools of") == 0);
+  CHECK(refusal(read_engine(&rules_of_tensorrt_llm), windows).find("engine.release: pools of") == 0);
+  CHECK(refusal(read_engine(&rules_of_llama_cpp), windows) == "accepted");
 }
 
 TEST_CASE("rule: what is not known exactly of llama.cpp is said with every plan") {
@@ -135,7 +135,7 @@ TEST_CASE("rule: what is not known exactly of llama.cpp is said with every plan"
     read += warning.code == "rules_read";
     assumed += warning.code == "assumption";
   }
-  CHECK(read == 1);
+  CHECK(read == 0);  // it was run
   CHECK(assumed == rules_of_llama_cpp.assumptions.size());
   for (const Decision& decision : plan.derivation) {
     CAPTURE(decision.result.symbol);

@@ -59,16 +59,16 @@ TEST_CASE("law: a replay beside others finds what it finds alone, in every engin
       CHECK(std::get<double>(rate) <= std::get<double>(best));
 }
 
-TEST_CASE("law: engines whose rules are read replay beside others what they replay alone") {
+TEST_CASE("law: engines with an index of their own replay beside others what they replay alone") {
   ScenarioFile file = parse_scenario(
-      "model: Qwen3.5-4B\nengine: {release: [tensorrt-llm, llama.cpp], cache_mode: align, memory: 4 GiB, "
+      "model: Qwen3.5-4B\nengine: {release: [tensorrt-llm, llama.cpp], cache_mode: align, memory: 5 GiB, "
       "max_running_requests: 4}\n"
       "limits: {max_model_len: 32768}\nsimulate: {trace: {max_requests: 300}}\n", "asked.yaml");
   std::vector<CompareSetting> settings = compare_settings({file}, {"engine.release"});
   const CompareAnswer comparison = compare(settings, {.wanted = true});
   const ComparedRow& hits = row_of(comparison, "hit_tokens");
   CHECK(row_of(comparison, "evidence").values ==
-        std::vector<ComparedValue>{ComparedValue(std::string("run")), ComparedValue(std::string("read"))});
+        std::vector<ComparedValue>{ComparedValue(std::string("run")), ComparedValue(std::string("run"))});
   const SimulateAnswer alone = simulate({settings[0].scenario.simulate, planned_caches(settings[0].scenario)});
   CHECK(hits.values[0] == ComparedValue(alone.caches.front().counts().hit_tokens));
   CHECK(alone.caches.front().counts().hit_tokens == 0);  // no snapshot is taken unless it is asked for

@@ -10,16 +10,16 @@
 
 #include "base/parallel.h"
 #include "planner/cell_types.h"
+#include "planner/group_settings.h"
 #include "planner/plan.h"
 #include "planner/row_settings.h"
 #include "planner/tree_settings.h"
-#include "planner/group_settings.h"
 #include "planner/validate.h"
 #include "verify/fault/plant.h"
 #include "verify/forward/forward_exports.h"
 #include "verify/forward/forward_geometry.h"
-#include "verify/forward/forward_tree_case.h"
 #include "verify/forward/forward_slot_case.h"
+#include "verify/forward/forward_tree_case.h"
 #include "verify/scaled_model.h"
 
 namespace hybridkv {

@@ -180,7 +180,7 @@ void SlotRun::settle(const SlotRecord& record) {
   if (held.accepted == 1) return;
   const std::vector<std::vector<BlockId>> rows = draft_blocks(blocks_of(record.slot));
   engine_.move_accepted(rows, rows, held.accepted);
-  held.accepted = 1;
+  held.accepted = held.right_accepted = 1;
 }
 
 void SlotRun::compute_prompt(const SlotRecord& record) {

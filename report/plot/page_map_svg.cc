@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "base/error.h"
 #include "report/human.h"
 #include "report/plot/bar_scale.h"
 #include "report/plot/page_fills.h"

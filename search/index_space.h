@@ -50,8 +50,8 @@ class IndexSpace {
   [[noreturn]] virtual void refuse(const std::vector<const PlannedLayout*>& layouts) const = 0;
 };
 
-/// The space of the index of the question's engine, which both have to outlive. Throws SpecError for a
-/// number of blocks, and where it is not known along which axes the engine is searched.
+/// The space of the index of the question's engine, which both have to outlive. Throws SpecError for a number of
+/// blocks, and where it is not known along which axes the engine is searched.
 std::unique_ptr<IndexSpace> index_space(const RecommendSpec& spec, const WorkloadFacts& workload);
 
 }  // namespace hybridkv

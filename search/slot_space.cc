@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/bisect.h"
 #include "base/bytes_text.h"
 #include "base/error.h"
 #include "planner/capacity.h"
@@ -42,9 +43,10 @@ SlotSpace::SlotSpace(const RecommendSpec& spec)
   const auto fill = [&](std::vector<std::int64_t>& values, std::int64_t own, const SearchAxis& axis) {
     if (values.empty()) values = tried_values(own, *spec.engine.rules, axis);
   };
-  const bool free_slots = space_.slots.empty();
-  fill(space_.slots, sequences_of(spec.engine), search_axis::slots);
-  if (const auto full = most_full_slots(); free_slots && full) add_value(space_.slots, *full);
+  if (space_.slots.empty()) {
+    fill(space_.slots, sequences_of(spec.engine), search_axis::slots);
+    if (const auto full = most_full_slots()) add_value(space_.slots, *full);
+  }
   fill(space_.slot_checkpoints, checkpoints_of(spec.engine), search_axis::slot_checkpoints);
   fill(space_.checkpoint_steps, spec.engine.own[row_key::checkpoint_min_step], search_axis::checkpoint_steps);
 }
@@ -66,12 +68,7 @@ std::optional<std::int64_t> SlotSpace::most_full_slots() const {
     }
   };
   if (!are_full(1)) return std::nullopt;
-  std::int64_t low = 1, high = most_slots + 1;
-  while (high - low > 1) {
-    const std::int64_t middle = low + (high - low) / 2;
-    (are_full(middle) ? low : high) = middle;
-  }
-  return low;
+  return last_that(1, most_slots + 1, are_full);
 }
 
 PlannedLayout SlotSpace::planned(const EngineSpec& engine) const {

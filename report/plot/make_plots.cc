@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "report/plot/page_map_svg.h"
+#include "report/plot/page_map_plots.h"
 #include "report/plot/plot_layouts.h"
 #include "report/plot/plot_memory.h"
 #include "report/plot/plot_prefix.h"

@@ -5,7 +5,6 @@
 
 #include "ask/plot/plot_values.h"
 #include "planner/cache_plan.h"
-#include "report/plot/plot.h"
 
 namespace hybridkv {
 
@@ -20,9 +19,5 @@ namespace hybridkv {
 /// data-half, data-kernel-block; those of an enlarged kernel block have class "detail" and the same data. Pre: the set
 /// holds the plan, the strips are its; width >= 200 pixels.
 std::string page_map_svg(const PlanSet& set, const CachePlan& plan, const std::vector<PageStrip>& strips, int width);
-
-/// The page map of each plan, with the bytes of its parts as data. Pre: the maps are of the set, which outlives the
-/// plots.
-std::vector<Plot> plot_page_maps(const PlanSet& set, const PageMaps& maps);
 
 }  // namespace hybridkv

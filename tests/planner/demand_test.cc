@@ -3,35 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/planner/small_specs.h"
+
 using namespace hybridkv;
-
-namespace {
-
-constexpr std::int64_t block = 16;
-
-Arrangement plan_with(CacheMode mode, std::int64_t speculative_tokens = 0, std::int64_t batch = 1) {
-  Arrangement plan;
-  plan.cache_mode = mode;
-  plan.speculative_tokens = speculative_tokens;
-  plan.max_num_batched_tokens = batch;
-  return plan;
-}
-
-SpecPlan recurrent() {
-  SpecPlan spec;
-  spec.state = StateSpec{};
-  spec.block_size_tokens = block;
-  return spec;
-}
-
-SpecPlan attention(AttentionKind kind, std::int64_t window = 0) {
-  SpecPlan spec;
-  spec.attention = AttentionGeometry{.kind = kind, .window_tokens = window};
-  spec.block_size_tokens = block;
-  return spec;
-}
-
-}  // namespace
+using testing::attention;
+using testing::plan_with;
+using testing::recurrent;
 
 TEST_CASE("golden: a request takes the ids of all groups and extras") {
   Arrangement plan = plan_with(CacheMode::align, 2);

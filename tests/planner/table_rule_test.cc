@@ -4,34 +4,14 @@
 #include <doctest/doctest.h>
 
 #include "planner/table_formula.h"
+#include "tests/planner/small_specs.h"
 
 using namespace hybridkv;
+using testing::attention;
+using testing::plan_with;
+using testing::recurrent;
 
 namespace {
-
-constexpr std::int64_t block_of_16 = 16;
-
-Arrangement settings(CacheMode mode, std::int64_t speculative_tokens = 0, std::int64_t batch = 1) {
-  Arrangement plan;
-  plan.cache_mode = mode;
-  plan.speculative_tokens = speculative_tokens;
-  plan.max_num_batched_tokens = batch;
-  return plan;
-}
-
-SpecPlan states() {
-  SpecPlan spec;
-  spec.state = StateSpec{};
-  spec.block_size_tokens = block_of_16;
-  return spec;
-}
-
-SpecPlan tokens_of(AttentionKind kind, std::int64_t window = 0) {
-  SpecPlan spec;
-  spec.attention = AttentionGeometry{.kind = kind, .window_tokens = window};
-  spec.block_size_tokens = block_of_16;
-  return spec;
-}
 
 std::int64_t entries_of(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens) {
   return table_entries(table_rule(plan, spec), tokens);
@@ -41,45 +21,45 @@ std::int64_t entries_of(const Arrangement& plan, const SpecPlan& spec, std::int6
 
 TEST_CASE("golden: recurrent groups take 1 + s, 2 + s or one id per block plus s") {
   for (std::int64_t s : {0, 1, 7}) {
-    CHECK(entries_of(settings(CacheMode::none, s), states(), 1000) == 1 + s);
-    CHECK(entries_of(settings(CacheMode::align, s), states(), 1000) == 2 + s);
-    CHECK(entries_of(settings(CacheMode::all, s), states(), 1000) == 63 + s);
-    CHECK(entries_of(settings(CacheMode::all, s), states(), 1) == 1 + s);
+    CHECK(entries_of(plan_with(CacheMode::none, s), recurrent(), 1000) == 1 + s);
+    CHECK(entries_of(plan_with(CacheMode::align, s), recurrent(), 1000) == 2 + s);
+    CHECK(entries_of(plan_with(CacheMode::all, s), recurrent(), 1000) == 63 + s);
+    CHECK(entries_of(plan_with(CacheMode::all, s), recurrent(), 1) == 1 + s);
   }
 }
 
 TEST_CASE("golden: full attention and mla take one id per block") {
-  const Arrangement plan = settings(CacheMode::none, 5);
+  const Arrangement plan = plan_with(CacheMode::none, 5);
   for (AttentionKind kind : {AttentionKind::full, AttentionKind::mla}) {
-    CHECK(entries_of(plan, tokens_of(kind), 1) == 1);
-    CHECK(entries_of(plan, tokens_of(kind), 16) == 1);
-    CHECK(entries_of(plan, tokens_of(kind), 17) == 2);
+    CHECK(entries_of(plan, attention(kind), 1) == 1);
+    CHECK(entries_of(plan, attention(kind), 16) == 1);
+    CHECK(entries_of(plan, attention(kind), 17) == 2);
   }
 }
 
 TEST_CASE("golden: a window takes what it and one batch cover, and one block more") {
   // Row 14: window 2048, batch 2048, block 832, 4096 tokens: ceil(4095 / 832) + 1 = 6.
-  SpecPlan sliding = tokens_of(AttentionKind::sliding_window, 2048);
+  SpecPlan sliding = attention(AttentionKind::sliding_window, 2048);
   sliding.block_size_tokens = 832;
-  CHECK(entries_of(settings(CacheMode::align, 7, 2048), sliding, 4096) == 6);
-  CHECK(entries_of(settings(CacheMode::align, 7, 2048), sliding, 100'000) == 6);
-  CHECK(entries_of(settings(CacheMode::align, 7, 2048), sliding, 832) == 2);
+  CHECK(entries_of(plan_with(CacheMode::align, 7, 2048), sliding, 4096) == 6);
+  CHECK(entries_of(plan_with(CacheMode::align, 7, 2048), sliding, 100'000) == 6);
+  CHECK(entries_of(plan_with(CacheMode::align, 7, 2048), sliding, 832) == 2);
   // The window counts the token that looks: 17 - 1 earlier ones and a batch of 16 are two blocks, not three.
-  CHECK(entries_of(settings(CacheMode::align, 0, 16), tokens_of(AttentionKind::sliding_window, 17), 1000) == 3);
-  const SpecPlan chunked = tokens_of(AttentionKind::chunked_local, 64);
-  CHECK(entries_of(settings(CacheMode::none, 0, 32), chunked, 1000) == 6);
-  CHECK(entries_of(settings(CacheMode::none, 0, 32), chunked, 16) == 1);
+  CHECK(entries_of(plan_with(CacheMode::align, 0, 16), attention(AttentionKind::sliding_window, 17), 1000) == 3);
+  const SpecPlan chunked = attention(AttentionKind::chunked_local, 64);
+  CHECK(entries_of(plan_with(CacheMode::none, 0, 32), chunked, 1000) == 6);
+  CHECK(entries_of(plan_with(CacheMode::none, 0, 32), chunked, 16) == 1);
 }
 
 TEST_CASE("law: the longest request in so many entries takes no more of them, one token longer it does") {
   for (const CacheMode mode : {CacheMode::none, CacheMode::align, CacheMode::all})
     for (const std::int64_t s : {0, 3})
       for (const SpecPlan& spec :
-           {states(), tokens_of(AttentionKind::full), tokens_of(AttentionKind::mla),
-            tokens_of(AttentionKind::sliding_window, 1), tokens_of(AttentionKind::sliding_window, 100),
-            tokens_of(AttentionKind::chunked_local, 1), tokens_of(AttentionKind::chunked_local, 100)})
+           {recurrent(), attention(AttentionKind::full), attention(AttentionKind::mla),
+            attention(AttentionKind::sliding_window, 1), attention(AttentionKind::sliding_window, 100),
+            attention(AttentionKind::chunked_local, 1), attention(AttentionKind::chunked_local, 100)})
         for (std::int64_t entries = 0; entries <= 12; ++entries) {
-          const TableRule rule = table_rule(settings(mode, s, 32), spec);
+          const TableRule rule = table_rule(plan_with(mode, s, 32), spec);
           const std::int64_t longest = longest_in_entries(rule, entries);
           if (longest > 0) CHECK(table_entries(rule, longest) <= entries);
           if (longest < largest_tokens) CHECK(table_entries(rule, longest + 1) > entries);
@@ -87,21 +67,21 @@ TEST_CASE("law: the longest request in so many entries takes no more of them, on
 }
 
 TEST_CASE("golden: what mechanisms of other engines keep of states") {
-  Arrangement tree = settings(CacheMode::align, 3);
+  Arrangement tree = plan_with(CacheMode::align, 3);
   tree.tree_pools.emplace().split.state_slots_per_request = 4;
-  CHECK(entries_of(tree, states(), 1000) == 4);
-  Arrangement rows = settings(CacheMode::align, 3);
+  CHECK(entries_of(tree, recurrent(), 1000) == 4);
+  Arrangement rows = plan_with(CacheMode::align, 3);
   rows.rows.emplace().rows_per_sequence = 4;
-  CHECK(entries_of(rows, states(), 1000) == 1 + 3);
-  Arrangement groups = settings(CacheMode::align, 0);
+  CHECK(entries_of(rows, recurrent(), 1000) == 1 + 3);
+  Arrangement groups = plan_with(CacheMode::align, 0);
   groups.pool_groups.emplace();
-  CHECK(entries_of(groups, states(), 1000) == 1);
+  CHECK(entries_of(groups, recurrent(), 1000) == 1);
   for (std::int64_t most = 0; most < 4; ++most)
     CHECK(longest_in_entries(table_of_ring(), most) == (most == 0 ? 0 : largest_tokens));
 }
 
 TEST_CASE("golden: tokens that ranks share are counted on the rank that has most") {
-  const TableRule shared = table_of_tokens({}, block_of_16, 4, {});
+  const TableRule shared = table_of_tokens({}, testing::small_block, 4, {});
   CHECK(table_entries(shared, 64) == 1);
   CHECK(table_entries(shared, 65) == 2);
   CHECK(longest_in_entries(shared, 1) == 64);

@@ -19,9 +19,7 @@ namespace {
 
 [[noreturn]] void refuse(Fault fault, const std::string& why) { throw NoPlaceError(fault, why); }
 
-std::vector<Axis> axes_of(const BoundView& view) {
-  return {view.address.axes().begin(), view.address.axes().end()};
-}
+std::vector<Axis> axes_of(const BoundView& view) { return {view.address.axes().begin(), view.address.axes().end()}; }
 
 bool is_attention(const CachePlan& plan, const BoundView& view) {
   return plan.specs[view.view.spec].attention.has_value();

@@ -14,6 +14,7 @@
 
 #include "base/random.h"
 #include "base/resident_budget.h"
+#include "verify/transfer/continued_layers.h"
 #include "verify/transfer/transfer_continue.h"
 #include "verify/transfer/transfer_memory.h"
 #include "verify/transfer/transfer_plant.h"
@@ -84,51 +85,6 @@ std::int64_t reserved_bytes(const TransferSide& side) {
   return bytes;
 }
 
-/// The layers that go on at the destination, the first so many of each kind (0: all), and how they are called.
-struct ContinuedLayers {
-  std::set<ModelTensor> names;
-  std::map<std::string, std::int64_t> states, attention;  // by kind
-};
-
-ContinuedLayers continued_layers(std::span<const TransferRank> ranks, const TransferProofSpec& spec) {
-  std::map<std::string, std::map<std::pair<bool, std::int64_t>, std::set<ModelTensor>>> kinds;
-  std::set<std::string> attends;
-  for (const TransferRank& rank : ranks) {
-    for (const RankTokens& tokens : rank.tokens) {
-      if (!can_decode(tokens)) continue;
-      kinds[tokens.spec->kind][{tokens.name.draft, tokens.name.layer}].insert(tokens.name);
-      attends.insert(tokens.spec->kind);
-    }
-    for (const RankState& state : rank.states)
-      if (state.name.kind == CachedKind::state)
-        kinds[state.spec->kind][{state.name.draft, state.name.layer}].insert(state.name);
-  }
-  ContinuedLayers all;
-  if (spec.continued_tokens == 0) return all;
-  for (const auto& [kind, layers] : kinds) {
-    std::int64_t count = 0;
-    for (const auto& [layer, names] : layers) {
-      if (spec.continued_layers > 0 && count == spec.continued_layers) break;
-      all.names.insert(names.begin(), names.end());
-      ++count;
-    }
-    (attends.contains(kind) ? all.attention : all.states)[kind] = count;
-  }
-  return all;
-}
-
-std::string continued_text(const ContinuedLayers& layers, std::int64_t tokens) {
-  std::vector<std::string> parts;
-  const auto add = [&](const std::map<std::string, std::int64_t>& kinds, std::int64_t count) {
-    for (const auto& [kind, number] : kinds)
-      parts.push_back(fmt::format("{} new token{} in {} {} layer{}", count, count == 1 ? "" : "s", number, kind,
-                                  number == 1 ? "" : "s"));
-  };
-  add(layers.states, tokens);
-  add(layers.attention, 1);
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 /// One proof as it goes on.
 class TransferRun {
  public:
@@ -153,7 +109,8 @@ class TransferRun {
     proof_.fault = spec_.fault;
     proof_.reserved_bytes = Checked(reserved_bytes(map_.from())) + reserved_bytes(map_.to());
     const std::int64_t budget_bytes = source_budget();
-    const ContinuedLayers layers = continued_layers(to_, spec_);
+    ContinuedLayers layers;
+    if (spec_.continued_tokens > 0) layers = continued_layers(to_, spec_.continued_layers);
     continuation_ = {mix(spec_.seed, 1), request_.tokens, spec_.continued_tokens, layers.names, &types_,
                      &to_types_};
     proof_.continued = continued_text(layers, spec_.continued_tokens);

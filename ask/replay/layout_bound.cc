@@ -148,6 +148,10 @@ std::int64_t whole_tokens(double bound, std::int64_t unit) {
 }  // namespace
 
 void require_prefixes(const CachePlan& plan) {
+  if (plan.pool_groups && plan.cache_mode != CacheMode::none && !plan.prefix.cacheable)
+    throw SpecError("engine.periodic_snapshot_interval",
+                    "no snapshot of a state is ever taken, so no prefix is found again, whatever the policy; set it, "
+                    "or engine.additional_snapshot_offsets_from_end, or engine.enable_branch_snapshot");
   if (!plan.prefix.cacheable || plan.prefix.match_unit_tokens == 0)
     throw SpecError("engine.cache_mode", "this cache finds no prefix again, whatever the policy; take mode align");
 }

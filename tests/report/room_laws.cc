@@ -28,6 +28,7 @@ constexpr OwnRefusal own_refusals[] = {
     {"simulate", "engine.cache_mode: is none: without a radix tree"},
     {"simulate", "engine.max_num_batched_tokens: mode align cuts chunks"},
     {"bound", "engine.cache_mode: this cache finds no prefix again"},
+    {"bound", "engine.periodic_snapshot_interval: no snapshot of a state is ever taken"},
     {"bound", "keeps the states of prompts on the host"},
 };
 

@@ -9,6 +9,7 @@
 #include "engines/llama_cpp/rules.h"
 #include "engines/tensorrt_llm/rules.h"
 #include "engines/vllm/rules.h"
+#include "planner/capacity.h"
 #include "planner/demand.h"
 #include "planner/plan.h"
 #include "tests/planner/arrangement_laws.h"

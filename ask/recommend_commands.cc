@@ -67,6 +67,7 @@ const std::vector<ChosenKey>& engine_keys() {
       own("engine.page_size", tree_key::page_size),
       own("engine.mamba_track_interval", tree_key::mamba_track_interval),
       chosen("engine.max_running_requests", &Scenario::engine, &EngineSpec::max_running_requests),
+      own("engine.kv_unified", row_key::kv_unified),
       own("engine.ctx_checkpoints", row_key::ctx_checkpoints),
       own("engine.checkpoint_min_step", row_key::checkpoint_min_step)};
   return keys;

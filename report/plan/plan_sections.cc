@@ -174,8 +174,9 @@ std::vector<std::string> prefix_sentences(const CachePlan& plan) {
   const std::int64_t dropped = std::max<std::int64_t>(0, prefix.duplicate_misses_up_to_tokens / unit - 1);
   const bool aligned = prefix.duplicate_misses_multiples_of_tokens.has_value();
   const std::string blocks = aligned ? fmt::format("floor(n / {})", unit) : fmt::format("floor((n - 1) / {})", unit);
-  const std::string hit =
-      dropped == 0 ? fmt::format("{} * {}", blocks, unit) : fmt::format("max(0, {} - {}) * {}", blocks, dropped, unit);
+  const std::string hit = unit == 1      ? fmt::format("max(0, n - {})", prefix.duplicate_misses_up_to_tokens)
+                          : dropped == 0 ? fmt::format("{} * {}", blocks, unit)
+                                         : fmt::format("max(0, {} - {}) * {}", blocks, dropped, unit);
   std::string sentence =
       fmt::format("A second copy of a prompt of n tokens hits {} tokens: nothing up to n = {}", hit,
                   human_count(prefix.duplicate_misses_up_to_tokens));

@@ -78,11 +78,13 @@ std::vector<PointField> replay_fields() {
           {{"overloaded"}, &SweepPoint::overloaded}};
 }
 
+/// Each code once, in the order of the first of its warnings.
 Cell warning_codes(const SweepPoint& point) {
   if (!point.plan) return {};
-  std::string codes;
-  for (const Warning& warning : point.plan->warnings) codes += (codes.empty() ? "" : " ") + warning.code;
-  return codes;
+  std::vector<std::string_view> codes;
+  for (const Warning& warning : point.plan->warnings)
+    if (std::find(codes.begin(), codes.end(), warning.code) == codes.end()) codes.push_back(warning.code);
+  return fmt::format("{}", fmt::join(codes, " "));
 }
 
 /// Takes a whole number and what must follow it off the front of a text.

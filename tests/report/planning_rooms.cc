@@ -12,6 +12,7 @@
 #include "ask/start/boot.h"
 #include "ask/start/doctor.h"
 #include "ask/transfer/transfer.h"
+#include "engines/engine.h"
 #include "planner/evidence.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
@@ -317,7 +318,7 @@ std::vector<RoomAnswer> planning_rooms(const AskedQuestion& asked) {
   answers.push_back(boot_room(asked));
   answers.push_back(transfer_room(asked));
   const bool has_log = asked.plan && asked.plan->capacity.back().fits && !asked.scenario->engine.num_blocks &&
-                       !asked.plan->rules->source_only && !asked.plan->tree_pools &&
+                       engine_of(*asked.plan->rules).log &&
                        asked.plan->strategy == asked.plan->rules->strategy;
   if (has_log) answers.push_back(doctor_room(asked));
   return answers;

@@ -30,7 +30,7 @@ const SnapshotRecord& SnapshotReplay::run(const TraceRequest& request, std::span
     stop_committing();
     if (record_.status == RequestStatus::ok && settings_.decodes) {
       record_.generated = std::max<std::int64_t>(1, request.output_length);
-      if (!grow_to(length_ + record_.generated - 1)) record_.status = RequestStatus::stalled;
+      if (!decode(record_.generated - 1)) record_.status = RequestStatus::stalled;
     }
   }
   release();
@@ -103,10 +103,22 @@ bool SnapshotReplay::start(const SnapshotMatch& match) {
   if (taken) {
     running_ = states_.take();
     if (is_partial) held_.push_back(pages_.take());
+    copy_sources(source_state, is_partial ? sources.back() : no_page);
   }
   if (is_partial) pages_.let_go(sources.back());
   if (source_state != no_page) states_.let_go(source_state);
   return taken;
+}
+
+void SnapshotReplay::copy_sources(SnapshotPage state, SnapshotPage part) {
+  if (state != no_page && on_state_copy) on_state_copy(state, running_);
+  if (part != no_page && on_page_copy) on_page_copy(part, held_.back());
+}
+
+bool SnapshotReplay::decode(std::int64_t tokens) {
+  if (!grow_to(length_ + tokens)) return false;
+  if (tokens > 0 && on_forward) on_forward(length_, length_ + tokens);
+  return true;
 }
 
 bool SnapshotReplay::grow_to(std::int64_t tokens) {
@@ -123,6 +135,7 @@ bool SnapshotReplay::prefill(const std::vector<std::int64_t>& points) {
     const std::int64_t next = point == points.end() ? length_ : *point;
     const std::int64_t end = std::min(next, computed_ + settings_.chunk_tokens);
     if (!grow_to(end)) return false;
+    if (on_forward) on_forward(computed_, end);
     computed_ = end;
     ++record_.num_chunks;
     if (point == points.end() || end < *point) continue;
@@ -179,6 +192,7 @@ bool SnapshotReplay::needs_state(SnapshotNode node, std::int64_t tokens) const {
 
 void SnapshotReplay::keep_state(SnapshotNode node, std::int64_t tokens) {
   const SnapshotPage state = states_.take();
+  if (on_state_copy) on_state_copy(running_, state);
   tree_.set_state(node, state, tokens);
   states_.release(state);
   ++record_.states_made;
@@ -196,6 +210,7 @@ void SnapshotReplay::keep_piece(SnapshotNode parent, std::int64_t start, std::in
   if (tree_.find_key(key) != node) return;  // the room was made of it
   if (needs_page) {
     const SnapshotPage page = pages_.take();
+    if (on_page_copy) on_page_copy(held_[static_cast<std::size_t>(start / settings_.block_tokens)], page);
     tree_.set_page(node, page, end - start);
     pages_.release(page);
   }

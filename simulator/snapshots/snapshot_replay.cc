@@ -8,8 +8,8 @@ namespace hybridkv {
 
 SnapshotReplay::SnapshotReplay(const SnapshotSettings& settings)
     : settings_((settings.check(), settings)),
-      pages_(settings.blocks),
-      states_(settings.states),
+      pages_(settings.blocks, settings.host_blocks),
+      states_(settings.states, settings.host_states),
       tree_(settings.block_tokens, settings.partial_reuse, pages_, states_),
       eviction_(tree_, pages_, states_, settings.evicts_alone) {}
 
@@ -50,6 +50,8 @@ SnapshotRecord SnapshotReplay::turned_away(const TraceRequest& request) const {
 void SnapshotReplay::fill_held(SnapshotRecord& record) const {
   record.free_blocks = pages_.num_free();
   record.free_states = states_.num_free();
+  record.free_host_blocks = pages_.num_free(PageLevel::host);
+  record.free_host_states = states_.num_free(PageLevel::host);
   record.tree_blocks = tree_.num_blocks();
   record.tree_tokens = tree_.num_tokens();
   record.tree_states = tree_.num_states();
@@ -98,16 +100,39 @@ bool SnapshotReplay::start(const SnapshotMatch& match) {
     states_.hold(source_state);
     record_.states_used = tree_.use_state(match.state_node) ? 1 : 0;
   }
-  const bool taken = take(1, is_partial ? 1 : 0);
+  bool taken = take(1, is_partial ? 1 : 0);
   held_.assign(sources.begin(), sources.begin() + whole);
   if (taken) {
     running_ = states_.take();
     if (is_partial) held_.push_back(pages_.take());
-    copy_sources(source_state, is_partial ? sources.back() : no_page);
+    taken = bring_back(sources, source_state);
   }
+  if (taken) copy_sources(source_state, is_partial ? sources.back() : no_page);
   if (is_partial) pages_.let_go(sources.back());
   if (source_state != no_page) states_.let_go(source_state);
   return taken;
+}
+
+bool SnapshotReplay::bring_back(const std::vector<SnapshotPage>& pages, SnapshotPage state) {
+  if (!settings_.has_host()) return true;
+  const auto is_away = [](const PagePool& pool, SnapshotPage page) { return pool.level_of(page) == PageLevel::host; };
+  std::vector<SnapshotPage> queued;
+  for (const SnapshotPage page : pages) {
+    if (pages_.is_idle(page)) queued.push_back(page);
+    pages_.lock(page);
+  }
+  const bool state_queued = state != no_page && states_.is_idle(state);
+  if (state != no_page) states_.lock(state);
+  const std::int64_t away = std::count_if(pages.begin(), pages.end(),
+                                          [&](SnapshotPage page) { return is_away(pages_, page); });
+  if (!take(state != no_page && is_away(states_, state) ? 1 : 0, away)) {
+    for (const SnapshotPage page : queued) pages_.queue(page);
+    if (state_queued) states_.queue(state);
+    return false;
+  }
+  for (const SnapshotPage page : pages) pages_.bring_back(page);
+  if (state != no_page) states_.bring_back(state);
+  return true;
 }
 
 void SnapshotReplay::copy_sources(SnapshotPage state, SnapshotPage part) {
@@ -158,13 +183,22 @@ void SnapshotReplay::commit_block(std::size_t block, std::int64_t end) {
   if (node == no_node) node = tree_.add(parent, prompt_, start, end);
   const SnapshotBlock& there = tree_.at(node);
   if (there.page == held_[block]) return;
-  if (there.page != no_page && there.page_tokens == end - start) {
-    pages_.free(held_[block]);
-    held_[block] = there.page;
-    pages_.hold(there.page);
-    return;
-  }
+  if (there.page != no_page && there.page_tokens == end - start) return share_page(block, there.page);
   tree_.set_page(node, held_[block], end - start);
+}
+
+void SnapshotReplay::share_page(std::size_t block, SnapshotPage page) {
+  const SnapshotPage own = held_[block];
+  pages_.lock(page);
+  if (pages_.level_of(page) == PageLevel::host) {
+    pages_.queue(own);  // until it is given back it may make the room itself
+    const bool has_room = take(0, 1);
+    pages_.lock(own);
+    if (!has_room) return pages_.let_go(page);
+    pages_.bring_back(page);
+  }
+  pages_.free(own);
+  held_[block] = page;
 }
 
 void SnapshotReplay::commit(std::int64_t tokens) {

@@ -57,6 +57,8 @@ class SnapshotReplay {
   // Gives the tree whole blocks; those whose nodes left since are hung in again.
   void commit_blocks(std::int64_t blocks);
   void commit_block(std::size_t block, std::int64_t end);
+  // The tree's page of a block takes the place of the request's own.
+  void share_page(std::size_t block, SnapshotPage page);
   bool needs_state(SnapshotNode node, std::int64_t tokens) const;
   void keep_state(SnapshotNode node, std::int64_t tokens);
   void keep_piece(SnapshotNode parent, std::int64_t start, std::int64_t end);
@@ -64,6 +66,8 @@ class SnapshotReplay {
   void release();
   SnapshotNode parent_of(std::size_t block) const;
   void fill_held(SnapshotRecord& record) const;
+  // Locks what is hit, and brings to the device what lies on the host.
+  bool bring_back(const std::vector<SnapshotPage>& pages, SnapshotPage state);
   void copy_sources(SnapshotPage state, SnapshotPage part);
 
   SnapshotSettings settings_;

@@ -100,7 +100,7 @@ bool SnapshotReplay::start(const SnapshotMatch& match) {
     states_.hold(source_state);
     record_.states_used = tree_.use_state(match.state_node) ? 1 : 0;
   }
-  bool taken = take(1, is_partial ? 1 : 0);
+  bool taken = may_start(std::ssize(sources)) && take(1, is_partial ? 1 : 0);
   held_.assign(sources.begin(), sources.begin() + whole);
   if (taken) {
     running_ = states_.take();
@@ -111,6 +111,12 @@ bool SnapshotReplay::start(const SnapshotMatch& match) {
   if (is_partial) pages_.let_go(sources.back());
   if (source_state != no_page) states_.let_go(source_state);
   return taken;
+}
+
+/// With a host what is held may still move there, so that none of it counts as used.
+bool SnapshotReplay::may_start(std::int64_t held_blocks) const {
+  if (settings_.has_host()) return true;
+  return static_cast<double>(held_blocks) <= settings_.most_used * static_cast<double>(settings_.blocks);
 }
 
 bool SnapshotReplay::bring_back(const std::vector<SnapshotPage>& pages, SnapshotPage state) {

@@ -66,6 +66,7 @@ class SnapshotReplay {
   void release();
   SnapshotNode parent_of(std::size_t block) const;
   void fill_held(SnapshotRecord& record) const;
+  bool may_start(std::int64_t held_blocks) const;
   // Locks what is hit, and brings to the device what lies on the host.
   bool bring_back(const std::vector<SnapshotPage>& pages, SnapshotPage state);
   void copy_sources(SnapshotPage state, SnapshotPage part);

@@ -14,6 +14,7 @@ struct SnapshotSettings {
   std::int64_t host_states = 0;         ///< the same of slots; both or none
   std::int64_t block_tokens = 32;       ///< >= 1
   std::int64_t chunk_tokens = 8192;     ///< of a prefill chunk, >= 1
+  double most_used = 0.95;              ///< share of the blocks above which no request starts (max_util_for_resume)
   SnapshotPoints points;                ///< where states of prompts are kept
   bool partial_reuse = true;            ///< a part of a block is found too
   bool evicts_alone = true;             ///< a state goes without the K and V of its leaf, as since PR 17323

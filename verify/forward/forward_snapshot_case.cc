@@ -136,8 +136,8 @@ void SnapshotCase::copy_on_match() {
   SnapshotRun run(setting_, settings_, result_);
   run.run({{{1, 2 * whole_block + 8}}, {101, 2}});
   std::int64_t hits = 0;
-  for (const std::uint64_t tail : {2, 3, 4})
-    hits += run.run({{{1, 2 * whole_block}, {tail, 7}}, {101 + tail, 2}}).hit_tokens;
+  for (const std::uint64_t ending : {2, 3, 4})
+    hits += run.run({{{1, 2 * whole_block}, {ending, 7}}, {101 + ending, 2}}).hit_tokens;
   run.count();
   run.expect(hits == 3 * 2 * whole_block, "the snapshot was not hit by all that follow");
 }

@@ -197,8 +197,8 @@ TEST_CASE("edge: a prompt or a decode that the pools do not hold is said") {
 
 TEST_CASE("edge: cases and faults that a tree with snapshots does not have are refused with those that it has") {
   CHECK_THROWS_WITH_AS(run_snapshots(small_snapshots(), tensorrt(), {}, {ForwardCase::preemption}),
-                       "--case preemption: requests of TensorRT-LLM go through a tree with snapshots, which has no such "
-                       "case; take one of resume, branch, copy-on-write, fresh-blocks, recycling, chunks, "
+                       "--case preemption: requests of TensorRT-LLM go through a tree with snapshots, which has no "
+                       "such case; take one of resume, branch, copy-on-write, fresh-blocks, recycling, chunks, "
                        "copy-on-match, tombstone, eviction",
                        InputError);
   CHECK_THROWS_WITH_AS(run_snapshots(small_snapshots(), tensorrt(), ForwardFault::wrong_prefix),

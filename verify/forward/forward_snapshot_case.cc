@@ -71,6 +71,7 @@ void SnapshotCase::copy_on_write() {
   settings_.points = {.from_start = {shared}};
   SnapshotRun run(setting_, settings_, result_);
   run.run({{{1, shared + 3}}, {101, 2}});
+  run.run({{{9, shared + 3}}});  // the page that is taken for the copy holds what is of others
   const SnapshotRecord second = run.run({{{1, shared}, {2, 20}}, {102, 2}});
   const SnapshotRecord third = run.run({{{1, shared}, {3, 9}}, {103, 2}});
   run.count();

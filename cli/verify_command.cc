@@ -88,12 +88,22 @@ std::string fault_list() {
   text += fmt::format("With --forward through a radix tree ({}) the first of those, and:\n",
                       engines_through(ForwardPath::tree));
   add([](ForwardPaths paths) { return paths.tree && !paths.blocks; });
-  std::vector<std::string_view> known;
-  for (const ForwardFaultInfo& info : all_forward_faults())
-    if (info.paths.slots && (info.paths.blocks || info.paths.tree)) known.push_back(info.name);
+  const auto named_before = [](ForwardPaths paths) { return paths.blocks || paths.tree; };
+  const auto shared = [](auto&& belongs) {
+    std::vector<std::string_view> names;
+    for (const ForwardFaultInfo& info : all_forward_faults())
+      if (belongs(info.paths)) names.push_back(info.name);
+    return fmt::format("{}", fmt::join(names, ", "));
+  };
   text += fmt::format("With --forward through the slots of a server ({})\n{}, and:\n",
-                      engines_through(ForwardPath::slots), fmt::join(known, ", "));
-  add([](ForwardPaths paths) { return paths.slots && !paths.blocks && !paths.tree; });
+                      engines_through(ForwardPath::slots),
+                      shared([&](ForwardPaths paths) { return paths.slots && named_before(paths); }));
+  add([&](ForwardPaths paths) { return paths.slots && !named_before(paths); });
+  const auto is_known = [&](ForwardPaths paths) { return named_before(paths) || paths.slots; };
+  text += fmt::format("With --forward through a tree with snapshots ({})\n{}, and:\n",
+                      engines_through(ForwardPath::snapshots),
+                      shared([&](ForwardPaths paths) { return paths.snapshots && is_known(paths); }));
+  add([&](ForwardPaths paths) { return paths.snapshots && !is_known(paths); });
   return text + help_entry("all", "each of them in turn");
 }
 

@@ -17,7 +17,7 @@ namespace hybridkv {
 struct EngineSetting {
   std::string key;    ///< of a scenario: "engine.attention_pack_size"
   std::string value;  ///< in a scenario: "5"
-  std::string flag;   ///< of the engine: "--attn-pack-size 5"; empty: the engine's own default
+  std::string flag;   ///< of the engine: "--attn-pack-size 5", or a line of its file; empty: the engine's own default
 };
 
 /// How the engine itself is started with what was planned.

@@ -62,8 +62,8 @@ bool through_tree(std::span<const ForwardReport> reports) {
                      [](const ForwardReport& report) { return report.tree.has_value(); });
 }
 
-/// Through a radix tree there are no drafts; through it and through slots nobody is preempted. People need not see a
-/// count that is zero.
+/// Through trees there are no drafts; through them and through slots nobody is preempted. People need not see a count
+/// that is zero.
 Table cases_table(const ForwardReport& report) {
   using Row = ForwardResult;
   const bool by_tree = report.tree.has_value();
@@ -82,8 +82,9 @@ Table cases_table(const ForwardReport& report) {
        {{"tokens", "outputs"}, &Row::tokens},
        {{"hit_tokens", "hit", "tokens"}, count(&Row::hit_tokens)},
        {{"copies", "copies"}, count(&Row::copies)},
-       {{"preemptions", "pre-", "empted"}, count(&Row::preemptions), !by_tree && !report.slots},
-       {{"rejected", "refused", "drafts"}, count(&Row::rejected), !by_tree},
+       {{"preemptions", "pre-", "empted"}, count(&Row::preemptions),
+        !by_tree && !report.slots && !report.snapshots},
+       {{"rejected", "refused", "drafts"}, count(&Row::rejected), !by_tree && !report.snapshots},
        {{"reused_blocks", "reused", reused}, count(&Row::reused_blocks)},
        {{"max_error", "largest", "error", Align::right},
         [](const Row& row) { return fmt::format("{:.1e}", row.max_error); }},
@@ -205,6 +206,9 @@ void add_way(Facts& facts, const ForwardReport& report) {
   if (report.slots)
     add("slots", "one request at a time; which slot takes it, where it goes on, checkpoints, cleared slots",
         *report.slots->rules, ", run");
+  if (report.snapshots)
+    add("tree", "one request at a time; order of look-up, chunks, commits, copies and eviction",
+        *report.snapshots->rules, ", run");
   if (forward_path_of(*report.rules) == ForwardPath::exports)
     add("tables", "chunks, columns of states, keys and what is kept", *report.rules, "");
 }
@@ -214,6 +218,10 @@ std::string sizes_text(const ForwardReport& report) {
     return fmt::format("cells of one token, {} each; rows of states, and checkpoints, of {}; steps of {} tokens",
                        human_bytes(report.slots->cell_bytes), human_bytes(report.slots->row_bytes),
                        report.slots->step_tokens);
+  if (report.snapshots)
+    return fmt::format("blocks of {}, {} each; states of {}; chunks of {} tokens",
+                       human_plural(report.block_size_tokens, "token"), human_bytes(report.snapshots->block_bytes),
+                       human_bytes(report.snapshots->state_bytes), report.snapshots->chunk_tokens);
   if (!report.tree)
     return fmt::format("{}page {}",
                        report.block_size_tokens == 0  // states of whole requests alone

@@ -5,8 +5,8 @@
 namespace hybridkv {
 
 SnapshotPage PagePool::take() {
-  expects(free_ > 0, "a free page");
-  --free_;
+  expects(num_free() > 0, "a free page");
+  --of(PageLevel::device).free;
   SnapshotPage page = std::ssize(pages_);
   if (unused_.empty()) {
     pages_.emplace_back();
@@ -20,45 +20,81 @@ SnapshotPage PagePool::take() {
 
 void PagePool::free(SnapshotPage page) {
   if (at(page).queued) unqueue(page);
+  ++of(at(page).level).free;
   at(page) = {};
   unused_.push_back(page);
-  ++free_;
 }
 
 void PagePool::hold(SnapshotPage page) {
-  unqueue(page);
+  at(page).held = true;
+  if (!has_host_ || at(page).level == PageLevel::host) lock(page);
+}
+
+void PagePool::lock(SnapshotPage page) {
+  if (at(page).queued) unqueue(page);
   at(page).held = true;
 }
 
-void PagePool::release(SnapshotPage page) {
+void PagePool::queue(SnapshotPage page) {
   Page& one = at(page);
   if (one.queued) unqueue(page);
-  one.held = false;
+  Level& level = of(one.level);
   one.queued = true;
-  one.before = youngest_;
+  one.before = level.youngest;
   one.behind = no_page;
-  if (youngest_ == no_page) oldest_ = page;
-  else at(youngest_).behind = page;
-  youngest_ = page;
-  ++idle_;
+  if (level.youngest == no_page) level.oldest = page;
+  else at(level.youngest).behind = page;
+  level.youngest = page;
+  ++level.idle;
 }
 
-std::vector<SnapshotPage> PagePool::oldest(std::int64_t count) const {
+void PagePool::release(SnapshotPage page) {
+  at(page).held = false;
+  queue(page);
+}
+
+void PagePool::let_go(SnapshotPage page) {
+  if (at(page).node == no_node) free(page);
+  else if (at(page).queued) at(page).held = false;
+  else release(page);
+}
+
+void PagePool::withdraw(SnapshotPage page) {
+  unqueue(page);
+  at(page).on_its_way = true;
+}
+
+void PagePool::arrive(SnapshotPage page, PageLevel level) {
+  at(page).on_its_way = false;
+  move(page, level);
+  if (!at(page).held) queue(page);
+}
+
+void PagePool::move(SnapshotPage page, PageLevel level) {
+  if (at(page).level == level) return;
+  expects(num_free(level) > 0, "a free page to move to");
+  ++of(at(page).level).free;
+  --of(level).free;
+  at(page).level = level;
+}
+
+std::vector<SnapshotPage> PagePool::oldest(std::int64_t count, PageLevel level) const {
   std::vector<SnapshotPage> pages;
-  SnapshotPage page = oldest_;
+  SnapshotPage page = of(level).oldest;
   for (std::int64_t i = 0; i < count; ++i, page = at(page).behind) pages.push_back(page);
   return pages;
 }
 
 void PagePool::unqueue(SnapshotPage page) {
   Page& one = at(page);
-  if (one.before == no_page) oldest_ = one.behind;
+  Level& level = of(one.level);
+  if (one.before == no_page) level.oldest = one.behind;
   else at(one.before).behind = one.behind;
-  if (one.behind == no_page) youngest_ = one.before;
+  if (one.behind == no_page) level.youngest = one.before;
   else at(one.behind).before = one.before;
   one.before = one.behind = no_page;
   one.queued = false;
-  --idle_;
+  --level.idle;
 }
 
 }  // namespace hybridkv

@@ -26,6 +26,8 @@ struct SnapshotRecord {
   std::int64_t evicted_states = 0;
   std::int64_t free_blocks = 0;       ///< afterwards, without those that are idle in the tree
   std::int64_t free_states = 0;
+  std::int64_t free_host_blocks = 0;
+  std::int64_t free_host_states = 0;
   std::int64_t tree_blocks = 0;
   std::int64_t tree_tokens = 0;
   std::int64_t tree_states = 0;

@@ -8,8 +8,8 @@ namespace hybridkv {
 
 SnapshotReplay::SnapshotReplay(const SnapshotSettings& settings)
     : settings_((settings.check(), settings)),
-      pages_(settings.blocks),
-      states_(settings.states),
+      pages_(settings.blocks, settings.host_blocks),
+      states_(settings.states, settings.host_states),
       tree_(settings.block_tokens, settings.partial_reuse, pages_, states_),
       eviction_(tree_, pages_, states_, settings.evicts_alone) {}
 
@@ -30,7 +30,7 @@ const SnapshotRecord& SnapshotReplay::run(const TraceRequest& request, std::span
     stop_committing();
     if (record_.status == RequestStatus::ok && settings_.decodes) {
       record_.generated = std::max<std::int64_t>(1, request.output_length);
-      if (!grow_to(length_ + record_.generated - 1)) record_.status = RequestStatus::stalled;
+      if (!decode(record_.generated - 1)) record_.status = RequestStatus::stalled;
     }
   }
   release();
@@ -50,6 +50,8 @@ SnapshotRecord SnapshotReplay::turned_away(const TraceRequest& request) const {
 void SnapshotReplay::fill_held(SnapshotRecord& record) const {
   record.free_blocks = pages_.num_free();
   record.free_states = states_.num_free();
+  record.free_host_blocks = pages_.num_free(PageLevel::host);
+  record.free_host_states = states_.num_free(PageLevel::host);
   record.tree_blocks = tree_.num_blocks();
   record.tree_tokens = tree_.num_tokens();
   record.tree_states = tree_.num_states();
@@ -98,15 +100,56 @@ bool SnapshotReplay::start(const SnapshotMatch& match) {
     states_.hold(source_state);
     record_.states_used = tree_.use_state(match.state_node) ? 1 : 0;
   }
-  const bool taken = take(1, is_partial ? 1 : 0);
+  bool taken = may_start(std::ssize(sources)) && take(1, is_partial ? 1 : 0);
   held_.assign(sources.begin(), sources.begin() + whole);
   if (taken) {
     running_ = states_.take();
     if (is_partial) held_.push_back(pages_.take());
+    taken = bring_back(sources, source_state);
   }
+  if (taken) copy_sources(source_state, is_partial ? sources.back() : no_page);
   if (is_partial) pages_.let_go(sources.back());
   if (source_state != no_page) states_.let_go(source_state);
   return taken;
+}
+
+/// With a host what is held may still move there, so that none of it counts as used.
+bool SnapshotReplay::may_start(std::int64_t held_blocks) const {
+  if (settings_.has_host()) return true;
+  return static_cast<double>(held_blocks) <= settings_.most_used * static_cast<double>(settings_.blocks);
+}
+
+bool SnapshotReplay::bring_back(const std::vector<SnapshotPage>& pages, SnapshotPage state) {
+  if (!settings_.has_host()) return true;
+  const auto is_away = [](const PagePool& pool, SnapshotPage page) { return pool.level_of(page) == PageLevel::host; };
+  std::vector<SnapshotPage> queued;
+  for (const SnapshotPage page : pages) {
+    if (pages_.is_idle(page)) queued.push_back(page);
+    pages_.lock(page);
+  }
+  const bool state_queued = state != no_page && states_.is_idle(state);
+  if (state != no_page) states_.lock(state);
+  const std::int64_t away = std::count_if(pages.begin(), pages.end(),
+                                          [&](SnapshotPage page) { return is_away(pages_, page); });
+  if (!take(state != no_page && is_away(states_, state) ? 1 : 0, away)) {
+    for (const SnapshotPage page : queued) pages_.queue(page);
+    if (state_queued) states_.queue(state);
+    return false;
+  }
+  for (const SnapshotPage page : pages) pages_.bring_back(page);
+  if (state != no_page) states_.bring_back(state);
+  return true;
+}
+
+void SnapshotReplay::copy_sources(SnapshotPage state, SnapshotPage part) {
+  if (state != no_page && on_state_copy) on_state_copy(state, running_);
+  if (part != no_page && on_page_copy) on_page_copy(part, held_.back());
+}
+
+bool SnapshotReplay::decode(std::int64_t tokens) {
+  if (!grow_to(length_ + tokens)) return false;
+  if (tokens > 0 && on_forward) on_forward(length_, length_ + tokens);
+  return true;
 }
 
 bool SnapshotReplay::grow_to(std::int64_t tokens) {
@@ -123,6 +166,7 @@ bool SnapshotReplay::prefill(const std::vector<std::int64_t>& points) {
     const std::int64_t next = point == points.end() ? length_ : *point;
     const std::int64_t end = std::min(next, computed_ + settings_.chunk_tokens);
     if (!grow_to(end)) return false;
+    if (on_forward) on_forward(computed_, end);
     computed_ = end;
     ++record_.num_chunks;
     if (point == points.end() || end < *point) continue;
@@ -145,13 +189,22 @@ void SnapshotReplay::commit_block(std::size_t block, std::int64_t end) {
   if (node == no_node) node = tree_.add(parent, prompt_, start, end);
   const SnapshotBlock& there = tree_.at(node);
   if (there.page == held_[block]) return;
-  if (there.page != no_page && there.page_tokens == end - start) {
-    pages_.free(held_[block]);
-    held_[block] = there.page;
-    pages_.hold(there.page);
-    return;
-  }
+  if (there.page != no_page && there.page_tokens == end - start) return share_page(block, there.page);
   tree_.set_page(node, held_[block], end - start);
+}
+
+void SnapshotReplay::share_page(std::size_t block, SnapshotPage page) {
+  const SnapshotPage own = held_[block];
+  pages_.lock(page);
+  if (pages_.level_of(page) == PageLevel::host) {
+    pages_.queue(own);  // until it is given back it may make the room itself
+    const bool has_room = take(0, 1);
+    pages_.lock(own);
+    if (!has_room) return pages_.let_go(page);
+    pages_.bring_back(page);
+  }
+  pages_.free(own);
+  held_[block] = page;
 }
 
 void SnapshotReplay::commit(std::int64_t tokens) {
@@ -179,6 +232,7 @@ bool SnapshotReplay::needs_state(SnapshotNode node, std::int64_t tokens) const {
 
 void SnapshotReplay::keep_state(SnapshotNode node, std::int64_t tokens) {
   const SnapshotPage state = states_.take();
+  if (on_state_copy) on_state_copy(running_, state);
   tree_.set_state(node, state, tokens);
   states_.release(state);
   ++record_.states_made;
@@ -196,6 +250,7 @@ void SnapshotReplay::keep_piece(SnapshotNode parent, std::int64_t start, std::in
   if (tree_.find_key(key) != node) return;  // the room was made of it
   if (needs_page) {
     const SnapshotPage page = pages_.take();
+    if (on_page_copy) on_page_copy(held_[static_cast<std::size_t>(start / settings_.block_tokens)], page);
     tree_.set_page(node, page, end - start);
     pages_.release(page);
   }

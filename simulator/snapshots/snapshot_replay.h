@@ -32,21 +32,33 @@ class SnapshotReplay {
   const SnapshotTree& tree() const { return tree_; }
   const PagePool& pages() const { return pages_; }
   const PagePool& states() const { return states_; }
+  /// Pages of the blocks of the request under way, in their order.
+  const std::vector<SnapshotPage>& held() const { return held_; }
+  /// The slot of its running state.
+  SnapshotPage running() const { return running_; }
   /// Sets SnapshotTree::on_state of its tree.
   void watch_states(std::function<void(std::uint64_t chain, std::int64_t tokens, SnapshotChange)> on_state) {
     tree_.on_state = std::move(on_state);
   }
+
+  // Where set, called with what is done to tensors, in that order.
+  std::function<void(std::int64_t start, std::int64_t end)> on_forward;       ///< tokens of the request are computed
+  std::function<void(SnapshotPage from, SnapshotPage to)> on_page_copy;       ///< of K and V
+  std::function<void(SnapshotPage from, SnapshotPage to)> on_state_copy;
 
  private:
   std::vector<std::int64_t> points_of(const SnapshotMatch& match);
   bool take(std::int64_t states, std::int64_t blocks);
   bool start(const SnapshotMatch& match);
   bool grow_to(std::int64_t tokens);
+  bool decode(std::int64_t tokens);
   bool prefill(const std::vector<std::int64_t>& points);
   void commit(std::int64_t tokens);
   // Gives the tree whole blocks; those whose nodes left since are hung in again.
   void commit_blocks(std::int64_t blocks);
   void commit_block(std::size_t block, std::int64_t end);
+  // The tree's page of a block takes the place of the request's own.
+  void share_page(std::size_t block, SnapshotPage page);
   bool needs_state(SnapshotNode node, std::int64_t tokens) const;
   void keep_state(SnapshotNode node, std::int64_t tokens);
   void keep_piece(SnapshotNode parent, std::int64_t start, std::int64_t end);
@@ -54,6 +66,10 @@ class SnapshotReplay {
   void release();
   SnapshotNode parent_of(std::size_t block) const;
   void fill_held(SnapshotRecord& record) const;
+  bool may_start(std::int64_t held_blocks) const;
+  // Locks what is hit, and brings to the device what lies on the host.
+  bool bring_back(const std::vector<SnapshotPage>& pages, SnapshotPage state);
+  void copy_sources(SnapshotPage state, SnapshotPage part);
 
   SnapshotSettings settings_;
   PagePool pages_;

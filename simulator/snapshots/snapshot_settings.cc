@@ -18,6 +18,8 @@ void snapshot_field_at_least(std::int64_t least, std::int64_t value, const char*
 void SnapshotSettings::check() const {
   snapshot_field_at_least(1, blocks, "blocks");
   snapshot_field_at_least(1, states, "states");
+  snapshot_field_at_least(host_states > 0 ? 1 : 0, host_blocks, "host_blocks");
+  snapshot_field_at_least(host_blocks > 0 ? 1 : 0, host_states, "host_states");
   snapshot_field_at_least(1, block_tokens, "block_tokens");
   snapshot_field_at_least(1, chunk_tokens, "chunk_tokens");
   snapshot_field_at_least(0, points.interval_tokens, "interval_tokens");

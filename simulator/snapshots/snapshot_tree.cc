@@ -199,9 +199,9 @@ void SnapshotTree::drop_state(SnapshotNode node, SnapshotChange why) {
   --states_in_tree_;
 }
 
-/// A page that leaves the tree is free, or the request's alone.
+/// A page that leaves the tree is free, or the request's alone, or nobody's until it has moved.
 void SnapshotTree::give_up(PagePool& pool, SnapshotPage page) {
-  if (pool.is_held(page)) pool.set_node(page, no_node);
+  if (pool.is_kept(page)) pool.set_node(page, no_node);
   else pool.free(page);
 }
 

@@ -186,6 +186,25 @@ TEST_CASE("law: of all shipped models those run through slots that llama.cpp's r
   CHECK(models >= 37);
 }
 
+TEST_CASE("fault: every fault of a tree with snapshots is found from outside, and names of others are refused") {
+  const std::string forward = "verify --forward --model Qwen3.5-0.8B --memory 8GiB --max-model-len 4096 --engine "
+                              "tensorrt-llm --set engine.max_batch_size=4 --quiet ";
+  const ProgramRun all = run_program(forward + "--inject all");
+  CAPTURE(all.output);
+  CHECK(all.exit_code == 0);
+  for (const char* fault : {"skip-zeroing", "missed-page-copy", "shared-state-slot", "wrong-state-token",
+                            "stale-checkpoint", "foreign-snapshot", "lost-pages"})
+    CHECK(contains(all.output, std::string("The planted fault ") + fault + " was found"));
+  CHECK(all.output.ends_with("\n7 of 7 caught\n"));
+  CHECK(run_program(forward + "--inject lost-pages").exit_code == 1);
+  CHECK(run_program(forward + "--set engine.enable_partial_reuse=false --inject missed-page-copy").exit_code == 5);
+  const ProgramRun refused = run_program(forward + "--inject early-release");
+  CHECK(refused.exit_code == 2);
+  CHECK(contains(refused.output, "go through a tree with snapshots, which has no such fault"));
+  CHECK(contains(run_program("verify --help").output,
+                 "With --forward through a tree with snapshots (tensorrt-llm)\n"));
+}
+
 TEST_CASE("fault: every fault of a server with slots is found from outside, and names of others are refused") {
   const std::string forward =
       "verify --forward --model Qwen3.5-0.8B --memory 2GiB --max-model-len 4096 --engine llama.cpp --quiet ";

@@ -59,5 +59,5 @@ TEST_CASE("law: an engine without a command line says why, and its choices have 
     CHECK(settings[1].value == "16");
     for (const EngineSetting& setting : settings) CHECK(setting.flag.empty());
   }
-  CHECK(without == 3);
+  CHECK(without == 2);
 }

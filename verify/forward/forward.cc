@@ -13,13 +13,14 @@
 #include "planner/group_settings.h"
 #include "planner/plan.h"
 #include "planner/row_settings.h"
-#include "planner/tree_settings.h"
 #include "planner/validate.h"
 #include "verify/fault/plant.h"
 #include "verify/forward/forward_exports.h"
 #include "verify/forward/forward_geometry.h"
 #include "verify/forward/forward_slot_case.h"
+#include "verify/forward/forward_snapshot_case.h"
 #include "verify/forward/forward_tree_case.h"
+#include "verify/forward/scaled_engine.h"
 #include "verify/scaled_model.h"
 
 namespace hybridkv {
@@ -67,117 +68,13 @@ std::string why_unproven(const ModelSpec& model, const EngineSpec& engine) {
     return fmt::format("values of {} are not computed here", to_string(*engine.kv_format));
   if (!engine.kv_format && engine.kv_dtype.value_or(model.dtype) == DType::uint8)
     return "values of a network have a sign, and uint8 has none";
+  if (engine.strategy == Strategy::pool_groups && !engine.own[group_key::use_kv_cache_manager_v2])
+    return "how the first manager finds prefixes is not known";
   if (engine.strategy != Strategy::sequence_rows) return "";
   if (!cell_types_of(engine).element()) return "values of cells in blocks, or of two types, are not computed here";
   for (const LayerSpec& layer : model.layers)
     if (layer.attention && layer.attention->window_tokens > 0) return "slots with windows are not run here";
   return "";
-}
-
-bool names_scan_chunk(const ModelSpec& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(), [](const LayerSpec& layer) {
-    return layer.recurrent && scan_chunk_tokens(*layer.recurrent);
-  });
-}
-
-/// The engine of the plan with what a single rank and a small model leave of it.
-EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, CacheMode mode,
-                         std::int64_t speculative_tokens) {
-  EngineSpec scaled = engine;
-  scaled.tensor_parallel = 1;
-  scaled.cache_mode = mode;
-  scaled.speculative_tokens = speculative_tokens;
-  scaled.draft.reset();
-  if (engine.draft) scaled.layers_per_group.reset();  // may be more than the layers that are left
-  scaled.hidden_state_size = 0;
-  scaled.block_size_tokens.reset();
-  scaled.mamba_block_size_tokens.reset();
-  // The cases count in blocks, at each of which a state is kept; small ones where no scan asks for its own.
-  if (engine.strategy != Strategy::packed_attention || !names_scan_chunk(model)) scaled.mamba_block_size_tokens = 16;
-  scaled.pipeline_parallel = 1;  // one network runs, whole
-  scaled.pipeline_rank = 0;
-  scaled.pipeline_layers.clear();
-  scaled.pipeline_memory_bytes.clear();
-  scaled.decode_context_parallel = 1;
-  scaled.prefix_match_unit_tokens.reset();  // of the model's blocks; a case takes one of the scaled ones
-  scaled.kernel_alignment_tokens = 16;
-  scaled.kernel_block_sizes.clear();
-  scaled.page_alignment_bytes = 1;
-  if (engine.strategy == Strategy::pool_groups) {  // blocks are theirs, and no scan asks for any
-    scaled.kernel_alignment_tokens.reset();
-    scaled.mamba_block_size_tokens.reset();
-    scaled.max_running_requests.reset();
-    scaled.state_memory_ratio.reset();  // of one mode, and others run too
-    scaled.own = {};
-    scaled.block_size_tokens = 16;
-    scaled.own.set(group_key::periodic_snapshot_interval, 16);
-  }
-  if (engine.strategy == Strategy::sequence_rows) {
-    scaled.kernel_alignment_tokens.reset();
-    scaled.mamba_block_size_tokens.reset();
-    scaled.max_running_requests = most_forward_slots;
-    scaled.own.set(row_key::kv_unified, true);
-    scaled.own.reset(row_key::ctx_size);  // as many as the cases need
-    scaled.own.reset(row_key::batch_size);
-    scaled.own.reset(row_key::ubatch_size);
-    scaled.own.set(row_key::cache_ram, 0);  // what a slot gives away is not followed to the host
-  }
-  set_memory(scaled, 1);
-  scaled.num_blocks = 1 << 20;
-  return scaled;
-}
-
-/// The same of an engine with a radix tree, with pools for all cases.
-EngineSpec scaled_tree_engine(const EngineSpec& engine, TreeStrategy strategy, std::int64_t page_tokens) {
-  EngineSpec scaled = engine;
-  scaled.tensor_parallel = 1;
-  scaled.cache_mode = CacheMode::align;
-  scaled.speculative_tokens = 0;
-  scaled.state_memory_ratio.reset();
-  scaled.pipeline_parallel = 1;
-  scaled.pipeline_rank = 0;
-  scaled.pipeline_layers.clear();
-  scaled.pipeline_memory_bytes.clear();
-  scaled.own.set(tree_key::mamba_radix_cache_strategy, strategy);
-  scaled.own.set(tree_key::page_size, page_tokens);
-  scaled.own.reset(tree_key::mamba_track_interval);
-  if (strategy != TreeStrategy::no_buffer) scaled.own.set(tree_key::mamba_track_interval, page_tokens);
-  scaled.max_num_batched_tokens = most_forward_tree_tokens(page_tokens);
-  scaled.own.set(tree_key::max_mamba_cache_size, most_forward_tree_states);
-  scaled.own.set(tree_key::max_total_tokens, most_forward_tree_tokens(page_tokens));
-  scaled.max_running_requests.reset();
-  scaled.own.reset(tree_key::attention_data_parallel);
-  scaled.own.reset(tree_key::unified_memory);
-  scaled.own.reset(tree_key::linear_replayssm_spec);
-  scaled.memory_bytes = std::int64_t{1} << 40;
-  return scaled;
-}
-
-/// A strategy of states in pages of so many tokens.
-struct TreeVariant {
-  TreeStrategy strategy;
-  std::int64_t page_tokens;
-};
-
-/// What the engine sets, or what it could; strategy by strategy.
-std::vector<TreeVariant> tree_variants(const EngineSpec& engine) {
-  const TreeStrategy asked = engine.own[tree_key::mamba_radix_cache_strategy];
-  std::vector<TreeStrategy> strategies{asked};
-  if (asked == TreeStrategy::automatic) {
-    strategies = {TreeStrategy::no_buffer, TreeStrategy::extra_buffer};
-    if (engine.own[tree_key::overlap_schedule]) strategies.push_back(TreeStrategy::extra_buffer_lazy);
-  }
-  std::vector<std::int64_t> pages{1, 16};
-  const std::optional<std::int64_t> set_page = engine.own.find(tree_key::page_size);
-  if (set_page) pages = {*set_page};
-  std::vector<TreeVariant> variants;
-  for (const TreeStrategy strategy : strategies)
-    for (const std::int64_t page : pages) {
-      // Left out where it cannot be; where both are set, the planner refuses it.
-      const bool both_set = set_page && asked == strategy;
-      if (page == 1 || strategy != TreeStrategy::no_buffer || both_set) variants.push_back({strategy, page});
-    }
-  return variants;
 }
 
 CachePlan plan_with_small_pools(const ModelSpec& model, EngineSpec engine) {
@@ -187,7 +84,7 @@ CachePlan plan_with_small_pools(const ModelSpec& model, EngineSpec engine) {
     engine.num_blocks.reset();
     engine.memory_bytes = slot_case_memory_bytes(large);
   } else {
-    engine.num_blocks = forward_pool_blocks(large);
+    engine.num_blocks = large.pool_groups ? most_forward_snapshot_ids : forward_pool_blocks(large);
   }
   return make_plan(model, engine, limits);
 }
@@ -214,12 +111,14 @@ struct Prepared {
   std::vector<BoundView> views;
   std::optional<TreeSettings> tree;
   std::optional<SlotSettings> slots;
+  std::optional<SnapshotSettings> snapshots;
 
   Prepared(const ModelSpec& model, CachePlan made, const ForwardSpec& spec, NetworkReferences& networks)
       : plan(std::move(made)),
         references(networks.of(make_network(model, plan, spec.width, spec.seed))),
         views(bind_views(plan)) {
     if (plan.rows) slots = slot_case_settings(plan);
+    if (plan.pool_groups) snapshots = snapshot_case_settings(plan);
     // The null block is handed out by the case, not by a view.
     if (!spec.layout_fault || (spec.layout_fault == Fault::null_block_used && plan.arenas.front().has_null_id)) return;
     BlockAssignment unused;
@@ -271,7 +170,6 @@ namespace {
 struct Task {
   ForwardCase forward_case;
   std::shared_ptr<const Prepared> on;
-  std::string unproven;  ///< why it is not run; empty: it is
 };
 
 /// The cases asked for, or all of the release.
@@ -297,20 +195,15 @@ std::vector<Task> block_tasks(const ModelSpec& scaled, const EngineSpec& engine,
     std::shared_ptr<const Prepared> drafting;
     for (const ForwardCase forward_case : cases_of(spec, *engine.rules)) {
       const bool drafts = forward_case == ForwardCase::drafts || forward_case == ForwardCase::lookahead;
-      if (drafts && engine.strategy == Strategy::pool_groups) {
-        tasks.push_back({forward_case, plain, fmt::format("the states of draft steps of {} are not planned",
-                                                          engine.rules->title)});
-        continue;
-      }
       if (drafts && !drafting) drafting = prepare(draft_tokens);
       if (forward_case == ForwardCase::fine_export) {
         // Where scans export at multiples of so many tokens that none lies inside a block, blocks are twice as long.
         const CacheGeometry geometry = forward_geometry(plain->plan);
         const bool longer = geometry.rules.checkpoint_blocks > 0 && !find_fine_export(geometry);
-        tasks.push_back({forward_case, longer ? prepare(0, 2 * geometry.state_block()) : plain, {}});
+        tasks.push_back({forward_case, longer ? prepare(0, 2 * geometry.state_block()) : plain});
         continue;
       }
-      tasks.push_back({forward_case, drafts ? drafting : plain, {}});
+      tasks.push_back({forward_case, drafts ? drafting : plain});
     }
   }
   return tasks;
@@ -319,8 +212,7 @@ std::vector<Task> block_tasks(const ModelSpec& scaled, const EngineSpec& engine,
 /// What the model is refused by.
 EngineSpec checked_engine(const ModelSpec& model, const EngineSpec& engine) {
   if (forward_path_of(*engine.rules) != ForwardPath::tree) return scaled_engine(model, engine, engine.cache_mode, 0);
-  const TreeVariant first = tree_variants(engine).front();
-  return scaled_tree_engine(engine, first.strategy, first.page_tokens);
+  return scaled_tree_engine(engine, tree_variants(engine).front());
 }
 
 /// Strategy by strategy, page by page.
@@ -328,11 +220,11 @@ std::vector<Task> tree_tasks(const ModelSpec& scaled, const EngineSpec& engine, 
                              NetworkReferences& networks) {
   std::vector<Task> tasks;
   for (const TreeVariant& variant : tree_variants(engine)) {
-    const EngineSpec small = scaled_tree_engine(engine, variant.strategy, variant.page_tokens);
+    const EngineSpec small = scaled_tree_engine(engine, variant);
     const auto on =
         std::make_shared<Prepared>(scaled, make_plan(scaled, small, {.max_model_lens = {1}}), spec, networks);
     on->tree = tree_case_settings(on->plan, scaled, small);
-    for (const ForwardCase forward_case : cases_of(spec, *engine.rules)) tasks.push_back({forward_case, on, {}});
+    for (const ForwardCase forward_case : cases_of(spec, *engine.rules)) tasks.push_back({forward_case, on});
   }
   return tasks;
 }
@@ -361,6 +253,13 @@ ForwardSlots slots_of(const CachePlan& plan) {
           .step_tokens = slot_case_settings(plan).step_tokens};
 }
 
+ForwardSnapshots snapshots_of(const CachePlan& plan) {
+  return {.rules = plan.rules,
+          .block_bytes = plan.arenas[0].bytes_per_id,
+          .state_bytes = plan.arenas[1].bytes_per_id,
+          .chunk_tokens = snapshot_case_settings(plan).chunk_tokens};
+}
+
 }  // namespace
 
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
@@ -387,6 +286,7 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
                        .results = std::vector<ForwardResult>(tasks.size())};
   if (through_tree) report.tree = tree_of(tasks);
   if (tasks.front().on->slots) report.slots = slots_of(tasks.front().on->plan);
+  if (tasks.front().on->snapshots) report.snapshots = snapshots_of(tasks.front().on->plan);
   for (const SpecPlan& layers : tasks.front().on->plan.specs)
     if (layers.attention && report.block_size_tokens == 0) report.block_size_tokens = layers.block_size_tokens;
   std::atomic<int> done{0};
@@ -395,10 +295,9 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
     const Prepared& on = *tasks[i].on;
     const ForwardSetting setting{on.plan,       on.references->network(), *on.references,    on.views,
                                  spec.backends, spec.fault,               spec.layout_fault, on.tree,
-                                 on.slots};
-    const std::string& why = unproven.empty() ? tasks[i].unproven : unproven;
-    report.results[i] = why.empty() ? run_forward_case(tasks[i].forward_case, setting)
-                                    : unproven_result(tasks[i].forward_case, setting, why);
+                                 on.slots,      on.snapshots};
+    report.results[i] = unproven.empty() ? run_forward_case(tasks[i].forward_case, setting)
+                                         : unproven_result(tasks[i].forward_case, setting, unproven);
     const std::lock_guard lock(reporting);
     if (progress) progress(++done, static_cast<int>(tasks.size()));
   });

@@ -43,6 +43,14 @@ struct ForwardSlots {
   std::int64_t step_tokens = 0;            ///< of a prompt, at most
 };
 
+/// The tree with snapshots that requests went through, and its pools.
+struct ForwardSnapshots {
+  const EngineRules* rules = nullptr;      ///< whose order of actions it is
+  std::int64_t block_bytes = 0;            ///< of the scaled model, all layers
+  std::int64_t state_bytes = 0;            ///< the same of its states
+  std::int64_t chunk_tokens = 0;           ///< of a prompt, at most
+};
+
 /// What the forward passes of one model and pack size showed.
 struct ForwardReport {
   std::string model;
@@ -57,6 +65,7 @@ struct ForwardReport {
   std::optional<Fault> layout_fault;
   std::optional<ForwardTree> tree;     ///< of releases with a radix tree
   std::optional<ForwardSlots> slots;   ///< of releases with rows by sequence
+  std::optional<ForwardSnapshots> snapshots;  ///< of releases with a tree with snapshots
   std::vector<ForwardResult> results;  ///< mode by mode, or strategy by strategy and page by page; in the order of the
                                        ///< cases
   double seconds = 0;
@@ -85,7 +94,7 @@ using ForwardProgress = std::function<void(int done, int total)>;
 ///
 /// Requests of a release with a radix tree go through that, one at a time: with every strategy and pages of 1 and 16
 /// tokens, or those that the engine sets. Those of a release with rows by sequence go through the slots of its server,
-/// one at a time.
+/// one at a time, and those of one with pool groups through its tree with snapshots.
 ///
 /// Where the values of the cache's format, or of uint8, are not computed here, no case applies.
 /// Throws SpecError as make_plan and `validate`, and for a scale or width below 1; InputError where the release has no

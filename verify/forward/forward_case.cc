@@ -9,6 +9,7 @@
 #include "verify/forward/forward_geometry.h"
 #include "verify/forward/forward_run.h"
 #include "verify/forward/forward_slot_case.h"
+#include "verify/forward/forward_snapshot_case.h"
 #include "verify/forward/forward_steps.h"
 #include "verify/forward/forward_tree_case.h"
 
@@ -25,6 +26,9 @@ constexpr std::array tree_cases{ForwardCase::chunks,    ForwardCase::copy_on_mat
 constexpr std::array slot_cases{ForwardCase::resume,    ForwardCase::branch, ForwardCase::drafts,
                                 ForwardCase::fresh_blocks, ForwardCase::recycling, ForwardCase::chunks,
                                 ForwardCase::eviction,  ForwardCase::decode_state};
+constexpr std::array snapshot_cases{ForwardCase::resume,       ForwardCase::branch,    ForwardCase::copy_on_write,
+                                    ForwardCase::fresh_blocks, ForwardCase::recycling, ForwardCase::chunks,
+                                    ForwardCase::copy_on_match, ForwardCase::tombstone, ForwardCase::eviction};
 constexpr std::array export_cases{ForwardCase::shared_prefix, ForwardCase::resume,     ForwardCase::branch,
                                   ForwardCase::copy_on_write, ForwardCase::preemption, ForwardCase::drafts,
                                   ForwardCase::fresh_blocks,  ForwardCase::recycling,  ForwardCase::window,
@@ -325,6 +329,7 @@ std::span<const ForwardCase> forward_cases_of(const EngineRules& rules) {
     case ForwardPath::tree: return tree_cases;
     case ForwardPath::exports: return export_cases;
     case ForwardPath::slots: return slot_cases;
+    case ForwardPath::snapshots: return snapshot_cases;
     case ForwardPath::blocks: break;
   }
   return block_cases;
@@ -340,15 +345,18 @@ ForwardResult unproven_result(ForwardCase forward_case, const ForwardSetting& se
 }
 
 ForwardResult run_forward_case(ForwardCase forward_case, const ForwardSetting& setting) {
-  std::string reason = setting.tree    ? reason_not_to_run(*setting.tree)
-                       : setting.slots ? reason_not_to_run(forward_case, *setting.slots)
-                                       : reason_not_to_run(forward_case, forward_geometry(setting.plan));
+  std::string reason = setting.tree        ? reason_not_to_run(*setting.tree)
+                       : setting.slots     ? reason_not_to_run(forward_case, *setting.slots)
+                       : setting.snapshots ? reason_not_to_run(forward_case, *setting.snapshots)
+                                           : reason_not_to_run(forward_case, forward_geometry(setting.plan));
   if (!reason.empty()) return unproven_result(forward_case, setting, std::move(reason));
   ForwardResult result = empty_result(forward_case, setting);
   if (setting.tree)
     run_tree_case(forward_case, setting, result);
   else if (setting.slots)
     run_slot_case(forward_case, setting, result);
+  else if (setting.snapshots)
+    run_snapshot_case(forward_case, setting, result);
   else
     run_block_case(forward_case, setting, result);
   if (setting.fault || setting.layout_fault) judge_fault(setting, result);

@@ -9,6 +9,7 @@
 
 #include "planner/cache_plan.h"
 #include "simulator/slots/slot_replay.h"
+#include "simulator/snapshots/snapshot_settings.h"
 #include "simulator/tree/tree_settings.h"
 #include "verify/fault/fault.h"
 #include "verify/forward/backend_work.h"
@@ -46,7 +47,7 @@ enum class ForwardCase {
 
 /// All cases in the order of the enumeration.
 std::span<const ForwardCase> all_forward_cases();
-/// Those of a release: its requests go through block tables, a radix tree or slots.
+/// Those of a release: its requests go through block tables, a radix tree, slots or a tree with snapshots.
 std::span<const ForwardCase> forward_cases_of(const EngineRules& rules);
 /// "shared-prefix", "resume", …
 std::string_view to_string(ForwardCase forward_case);
@@ -100,6 +101,7 @@ struct ForwardSetting {
   std::optional<Fault> layout_fault = std::nullopt;  ///< the one in the views, or an operation gone wrong
   std::optional<TreeSettings> tree = std::nullopt;   ///< requests go through a radix tree: settings, and most ids
   std::optional<SlotSettings> slots = std::nullopt;  ///< requests go through slots: settings, and most of each
+  std::optional<SnapshotSettings> snapshots = std::nullopt;  ///< the same of a tree with snapshots
 };
 
 /// Longest sequence that a case runs, tokens: dense attention over it takes its square.
@@ -108,7 +110,8 @@ inline constexpr std::int64_t longest_forward_run = 2048;
 /// Runs one case: every output of every request against the dense network's. A case in which its event did not take
 /// place (no hit, no copy, no preemption …) has failed, whatever its outputs.
 /// Pre: the release has the case; the pools of the plan have at least `forward_pool_blocks`, with a tree as many ids as
-/// tree_case_settings wants, with slots as slot_case_settings; for drafts the plan has speculative tokens.
+/// tree_case_settings wants, with slots as slot_case_settings, with snapshots as snapshot_case_settings; for drafts the
+/// plan has speculative tokens.
 ForwardResult run_forward_case(ForwardCase forward_case, const ForwardSetting& setting);
 
 /// The result of a case that does not apply, with the reason.

@@ -98,7 +98,7 @@ HeldState ForwardEngine::state(const LayerViews& views, const Entry& entry, Stat
 }
 
 std::int64_t ForwardEngine::state_index(std::int64_t tokens, std::int64_t block_size_tokens) const {
-  const bool one_state = plan_.cache_mode == CacheMode::none || plan_.tree_pools || plan_.rows;
+  const bool one_state = plan_.cache_mode == CacheMode::none || plan_.tree_pools || plan_.rows || plan_.pool_groups;
   return one_state ? 0 : ceil_div(tokens, block_size_tokens) - 1;
 }
 

@@ -34,6 +34,8 @@ enum class ForwardFault {
   late_export,         ///< a state is exported one token late
   foreign_junction,    ///< a hit at a junction goes on from the junction state of another prompt
   short_keys,          ///< prefix keys leave out the tokens that a drafter looks ahead to
+  foreign_snapshot,    ///< a hit goes on from the state of another snapshot
+  lost_pages,          ///< a snapshot is hit whose K and V were evicted
 };
 
 /// A fault with its name on the command line, what it does and the case that finds it.

@@ -17,7 +17,7 @@ constexpr float integer_scale = 100;
 
 bool is_integer(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
 
-std::uint64_t row_key(const KvPlace& place) {
+std::uint64_t place_key(const KvPlace& place) {
   return mix(place.tensor_key ^ mix(static_cast<std::uint64_t>(place.token) << 20 ^
                                     static_cast<std::uint64_t>(place.head) << 1 ^ (place.is_value ? 1u : 0u)));
 }
@@ -78,7 +78,7 @@ void KvRows::draw(const KvPlace& place, std::span<std::byte> row) {
   const std::int64_t elements = std::ssize(row) / element_bytes(kept_.dtype);
   if (kept_.format) {
     if (!has_codec(*kept_.format)) {
-      const std::uint64_t key = row_key(place);
+      const std::uint64_t key = place_key(place);
       for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::byte>(mix(key + i));
       return;
     }
@@ -87,7 +87,7 @@ void KvRows::draw(const KvPlace& place, std::span<std::byte> row) {
     return;
   }
   values_.resize(static_cast<std::size_t>(elements));
-  draw_values(row_key(place), values_);
+  draw_values(place_key(place), values_);
   if (source_ == kept_.dtype) return store_drawn(source_, values_, row.data());
   stored_.resize(static_cast<std::size_t>(elements * element_bytes(source_)));
   store_drawn(source_, values_, stored_.data());
@@ -101,7 +101,7 @@ void KvRows::draw(const KvPlace& place, std::span<std::byte> row) {
 
 std::span<const float> KvRows::values(const KvPlace& place, std::int64_t channels) {
   values_.resize(static_cast<std::size_t>(channels));
-  draw_values(row_key(place), values_);
+  draw_values(place_key(place), values_);
   if (!kept_.format) spread(kept_.dtype, values_);
   return values_;
 }

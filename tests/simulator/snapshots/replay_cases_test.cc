@@ -24,6 +24,7 @@ struct EngineCase {
   bool decodes = false;
   std::int64_t chunk_tokens = 8192;
   bool partial_reuse = true;
+  std::int64_t host_states = 0, host_blocks = 0;
 };
 
 const std::vector<EngineCase>& engine_cases() {
@@ -52,7 +53,10 @@ const std::vector<EngineCase>& engine_cases() {
       {"chat_branch_S60_B3k", 60, 3'000, {0, {}, {}, true}},
       {"chat_decode_S20_B1200", 20, 1'200, {0, {}, {0}, true}, true},
       {"chat_i100_S30_B900", 30, 900, {100, {}, {}, false}},
-      {"chat_S3_B700", 3, 700, {512, {}, {0, 64}, false}}};
+      {"chat_S3_B700", 3, 700, {512, {}, {0, 64}, false}},
+      {"host_i2048_S40_B8k", 40, 8'000, {2048, {}, {}, true}, false, 8192, true, 200, 40'000},
+      {"host_branch_S30_B12k", 30, 12'000, {0, {}, {0}, true}, false, 8192, true, 30, 12'000},
+      {"chat_host_S20_B900", 20, 900, {0, {}, {0}, true}, false, 8192, true, 60, 3'000}};
   return cases;
 }
 
@@ -77,9 +81,9 @@ std::vector<CasePrompt> prompts_of(const std::string& path, std::size_t most) {
 /// Rows that differ; columns that a row leaves empty are not compared.
 int differing_rows(const EngineCase& one, const std::string& path, const std::vector<CasePrompt>& prompts,
                    bool evicts_alone) {
-  SnapshotReplay replay({.blocks = one.blocks, .states = one.states, .chunk_tokens = one.chunk_tokens,
-                         .points = one.points, .partial_reuse = one.partial_reuse, .evicts_alone = evicts_alone,
-                         .decodes = one.decodes});
+  SnapshotReplay replay({.blocks = one.blocks, .states = one.states, .host_blocks = one.host_blocks,
+                         .host_states = one.host_states, .chunk_tokens = one.chunk_tokens, .points = one.points,
+                         .partial_reuse = one.partial_reuse, .evicts_alone = evicts_alone, .decodes = one.decodes});
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
@@ -87,9 +91,13 @@ int differing_rows(const EngineCase& one, const std::string& path, const std::ve
   for (std::size_t i = 0; std::getline(file, line); ++i) {
     REQUIRE(i < prompts.size());
     const std::vector<std::string> want = fields_of_line(line);
-    const std::string row = snapshot_csv_row(replay.run(prompts[i].request, prompts[i].runs));
+    const SnapshotRecord& record = replay.run(prompts[i].request, prompts[i].runs);
+    const std::string row = snapshot_csv_row(record);
     const std::vector<std::string> have = fields_of_line(row);
     bool equal = have.back() == want.back();
+    if (one.host_blocks > 0)
+      equal = equal && fmt::to_string(record.free_host_blocks) == want[16] &&
+              fmt::to_string(record.free_host_states) == want[17];
     for (std::size_t column = 0; column < 16; ++column)  // the tree's own are those of every tenth row
       equal = equal && (have[column] == want[column] || (column >= 13 && want[column].empty()));
     if (!equal && differing++ < 2) FAIL_CHECK(path << "\n" << line << "\n" << row);

@@ -68,7 +68,9 @@ const std::vector<ChosenKey>& engine_keys() {
       own("engine.mamba_track_interval", tree_key::mamba_track_interval),
       chosen("engine.max_running_requests", &Scenario::engine, &EngineSpec::max_running_requests),
       own("engine.ctx_checkpoints", row_key::ctx_checkpoints),
-      own("engine.checkpoint_min_step", row_key::checkpoint_min_step)};
+      own("engine.checkpoint_min_step", row_key::checkpoint_min_step),
+      own("engine.cache_ram", row_key::cache_ram),
+      own("engine.kv_unified", row_key::kv_unified)};
   return keys;
 }
 

@@ -244,7 +244,7 @@ TEST_CASE("golden: settings of a server with slots are searched, and the pick's 
                   "--slots, --checkpoint-steps, --cache-rams: vLLM main of June 2026");
 }
 
-TEST_CASE("golden: what llama-server is told of checkpoints and saved prompts fits the host, and says the same numbers") {
+TEST_CASE("golden: what llama-server is told of the host's memory fits it, and says the same numbers") {
   const std::string asked =
       "--model Qwen3.5-4B --memory 6GiB --max-model-len 16k --engine llama.cpp --set simulate.host_memory=6GiB ";
   const json result = advice("recommend " + asked + "--requests 200");

@@ -62,8 +62,8 @@ constexpr std::array forward_faults{
                      "a cell that another slot keeps is taken for a free one", "recycling",
                      "no slot goes on after another one took cells", {.slots = true}},
     ForwardFaultInfo{ForwardFault::restored_stale_checkpoint, "restored-stale-checkpoint",
-                     "a checkpoint one token past where a prompt goes on stays, as the server of llama.cpp has it, and "
-                     "is restored for another token", "one-past",
+                     "a checkpoint one token past where a prompt goes on stays, as the server really has it, and is "
+                     "restored for another token", "one-past",
                      "no prompt parts from another one a token before a checkpoint", {.slots = true}},
     ForwardFaultInfo{ForwardFault::state_of_another_checkpoint, "state-of-another-checkpoint",
                      "a checkpoint of another sequence, in a slot or on the host, is restored", "saved-prompts",

@@ -229,7 +229,7 @@ TEST_CASE("edge: a saved prompt that its slot goes on from has the bytes of its 
   SlotRun slots(bench.setting, settings, result);
   slots.run({{{1, 30}}, {101, 4}});
   slots.run({{{2, 20}}});
-  // A copy of the prompt ends before the saved one does: its checkpoint is restored, and what lies behind is taken back.
+  // A copy of the prompt ends before the saved one does: its checkpoint is restored, what lies behind it goes.
   const SlotRecord copy = slots.run({{{1, 30}}, {102, 2}});
   slots.count();
   CHECK(result.message == "");

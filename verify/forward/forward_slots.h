@@ -33,8 +33,8 @@ struct SlotPrompt {
 /// A slot has a cell for each token that it holds, anywhere among all, and rows of its own. Cells behind the token from
 /// which it goes on, those of rejected drafts and those of slots that are cleared go back and are taken again in turn.
 /// A prompt is computed in steps that stop where a checkpoint is made, which is a copy of the bytes of the slot's first
-/// row. What is saved on the host is a copy of those of its cells and its first row, with its checkpoints. It comes into
-/// other cells, and the rows of the slot that gets it. With rows of drafts each step of a decode leaves the state
+/// row. What is saved on the host is a copy of those of its cells and its first row, with its checkpoints. It comes
+/// into other cells, and the rows of the slot that gets it. With rows of drafts each step of a decode leaves the state
 /// behind every token in a row of its own: they take back rejected drafts, and no prompt goes on from them.
 ///
 /// One thing is done as it should be and not as the server does it, unless that fault is planted: a checkpoint one

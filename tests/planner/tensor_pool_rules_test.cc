@@ -149,6 +149,19 @@ TEST_CASE("golden: where checkpoints lie before the end of a prompt, and what a 
   CHECK(plan_with(4, 4).prefix.duplicate_misses_up_to_tokens == largest_tokens);
 }
 
+TEST_CASE("edge: cells that are asked for are planned, however few; requests that they do not hold are a warning") {
+  EngineSpec engine = read_engine(&rules_of_llama_cpp);
+  engine.own.set(row_key::ctx_size, 4096);
+  engine.own.set(row_key::checkpoint_min_step, 1'000'000);
+  const CachePlan plan = source_only_plan(engine);
+  CHECK(plan.rows->cells == 4096);
+  CHECK_FALSE(plan.capacity[0].fits);
+  CHECK(warning_of(plan, "length_does_not_fit").find("the longest that fits is 4,095 tokens") != std::string::npos);
+  engine.own.reset(row_key::ctx_size);
+  engine.memory_bytes = gib;
+  CHECK(refusal(engine).find("are too little: one request of 32,768 tokens takes") != std::string::npos);
+}
+
 TEST_CASE("golden: a plan names the faults of the engine that its settings meet") {
   EngineSpec engine = read_engine(&rules_of_llama_cpp);
   const CachePlan plain = source_only_plan(engine);

@@ -158,7 +158,7 @@ TEST_CASE("edge: cells that are asked for are planned, however few; requests tha
   CHECK_FALSE(plan.capacity[0].fits);
   CHECK(warning_of(plan, "length_does_not_fit").find("the longest that fits is 4,095 tokens") != std::string::npos);
   engine.own.reset(row_key::ctx_size);
-  engine.memory_bytes = gib;
+  engine.memory_bytes = gib / 2;
   CHECK(refusal(engine).find("are too little: one request of 32,768 tokens takes") != std::string::npos);
 }
 

@@ -8,6 +8,7 @@
 #include "ask/replay/bound_order.h"
 #include "ask/replay/simulate_request.h"
 #include "base/error.h"
+#include "engines/engine.h"
 #include "search/block_space.h"
 #include "search/candidate_runs.h"
 #include "simulator/trace/trace_spec.h"
@@ -34,6 +35,9 @@ std::optional<std::int64_t> asked_retention(const Scenario& scenario) {
   return with_settings(cache, scenario.simulate).retention_interval_tokens;
 }
 
+/// Is what settings take of the host weighed?
+bool limits_host(const EngineRules& rules) { return axis_of(engine_of(rules), search_axis::cache_rams) != nullptr; }
+
 RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& question) {
   RecommendSpec spec{.model = scenario.model, .engine = scenario.engine, .limits = scenario.limits};
   if (!question.kernel_blocks.empty()) spec.engine.kernel_block_sizes = question.kernel_blocks;
@@ -49,6 +53,7 @@ RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& questio
   spec.scheduler = request.scheduler;
   spec.default_retention = asked_retention(scenario);
   spec.default_match_unit = request.match_unit_tokens;
+  if (limits_host(*scenario.engine.rules)) spec.host_memory_bytes = request.host_memory_bytes;
   return spec;
 }
 
@@ -60,6 +65,7 @@ RecommendAnswer asked_of(const Scenario& scenario, const RecommendQuestion& ques
   answer.workload = question.workload.empty() ? describe(answer.trace) : question.workload;
   answer.driver = spec.driver;
   answer.min_concurrency = spec.min_concurrency;
+  answer.host_memory_bytes = spec.host_memory_bytes;
   answer.rule = spec.rule;
   return answer;
 }
@@ -110,7 +116,7 @@ std::vector<EngineSetting> settings_of(const PlannedLayout& layout, const Candid
 }
 
 std::vector<std::string> left_out_of_search(const Scenario& scenario) {
-  if (!scenario.simulate.host_memory_bytes) return {};
+  if (!scenario.simulate.host_memory_bytes || limits_host(*scenario.engine.rules)) return {};
   return {"simulate.host_memory is left out: settings are weighed by the pools alone"};
 }
 

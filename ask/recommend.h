@@ -54,6 +54,7 @@ struct RecommendAnswer {
   TraceSpec trace;                      ///< the same; a made-up one with its number of requests
   DriverSpec driver;
   std::optional<double> min_concurrency;
+  std::optional<std::int64_t> host_memory_bytes;  ///< that checkpoints and saved prompts were held to
   PickRule rule;
   Recommendation result;
   ServedPick pick;

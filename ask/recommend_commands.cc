@@ -69,7 +69,9 @@ const std::vector<ChosenKey>& engine_keys() {
       chosen("engine.max_running_requests", &Scenario::engine, &EngineSpec::max_running_requests),
       own("engine.kv_unified", row_key::kv_unified),
       own("engine.ctx_checkpoints", row_key::ctx_checkpoints),
-      own("engine.checkpoint_min_step", row_key::checkpoint_min_step)};
+      own("engine.checkpoint_min_step", row_key::checkpoint_min_step),
+      own("engine.cache_ram", row_key::cache_ram),
+      own("engine.kv_unified", row_key::kv_unified)};
   return keys;
 }
 

@@ -40,6 +40,7 @@ struct RecommendOptions {
   std::vector<std::int64_t> slots;
   std::vector<std::int64_t> slot_checkpoints;
   std::vector<std::int64_t> checkpoint_steps;
+  std::vector<std::int64_t> cache_rams;
   // Limits.
   std::optional<std::int64_t> at_length;
   std::optional<double> min_concurrency;
@@ -87,6 +88,7 @@ SearchSpace space_of(const RecommendOptions& options, const Scenario& scenario) 
   space.slots = options.slots;
   space.slot_checkpoints = options.slot_checkpoints;
   space.checkpoint_steps = options.checkpoint_steps;
+  space.cache_rams = options.cache_rams;
   return space;
 }
 
@@ -184,6 +186,9 @@ void add_space_options(CLI::App& command, RecommendOptions& options) {
   add_list(command, "--checkpoint-steps", options.checkpoint_steps,
            "of a server with slots: tokens between older checkpoints to search (default: the engine's, 8192, 1024, 0)",
            "LIST", token_count());
+  add_list(command, "--cache-rams", options.cache_rams,
+           "of a server with slots: MiB of the host for saved prompts to search (default: the engine's, 8192, 0, "
+           "32768, 131072; of simulate.host_memory, where that is set, parts)", "LIST", token_count());
   std::vector<std::string> searches = names_of(search_kind_names);
   searches.insert(searches.begin(), "auto");
   command.add_option("--search", options.search,

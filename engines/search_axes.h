@@ -29,6 +29,7 @@ inline constexpr SearchAxis track_intervals{"--track-intervals", "track_interval
 inline constexpr SearchAxis slots{"--slots", "slots"};
 inline constexpr SearchAxis slot_checkpoints{"--slot-checkpoints", "slot_checkpoints"};
 inline constexpr SearchAxis checkpoint_steps{"--checkpoint-steps", "checkpoint_steps"};
+inline constexpr SearchAxis cache_rams{"--cache-rams", "cache_rams"};
 
 }  // namespace search_axis
 

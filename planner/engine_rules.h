@@ -36,6 +36,8 @@ struct EngineRules {
   /// positions of several dimensions; of strategy sequence_rows.
   std::span<const std::string_view> without_rows_for_drafts;
   std::span<const std::string_view> many_positions;
+  /// The same of models with which the engine was seen to end where it splits its cells; of that strategy too.
+  std::span<const std::string_view> ends_where_split;
   /// Settings that no room but the one of its mechanism knows.
   std::span<const OwnKey> own_keys;
   /// Where a rule comes from, as `explain` prints it; null, or empty for a rule that no plan of it follows.

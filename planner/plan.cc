@@ -15,6 +15,7 @@
 #include "planner/plan_facts.h"
 #include "planner/prefix.h"
 #include "planner/request_decisions.h"
+#include "planner/row_settings.h"
 #include "planner/spec_decisions.h"
 #include "planner/spec_plans.h"
 #include "planner/validate.h"
@@ -91,9 +92,10 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
       [](const CapacityPlan& a, const CapacityPlan& b) { return a.blocks_per_request < b.blocks_per_request; });
   // A number of blocks that the user insists on is taken as it is, as engines do; what does not fit is a warning.
   // So is a context longer than the token slots of an engine with tree pools or pool groups, which starts all the
-  // same.
+  // same, or than the cells that are asked for.
+  const bool asks_cells = plan.rows && engine.own.find(row_key::ctx_size);
   const bool takes_any_number =
-      plan.tree_pools || plan.pool_groups || (engine.num_blocks && !plan.rules->reserves_null_block);
+      plan.tree_pools || plan.pool_groups || asks_cells || (engine.num_blocks && !plan.rules->reserves_null_block);
   if (!shortest->fits && !takes_any_number) refuse_memory(plan, engine, *shortest);
 }
 

@@ -123,7 +123,8 @@ PrefixPlan with_tree(const Arrangement& arrangement, const DerivationLog& log) {
 /// which may lie at any token; the last one lies a few tokens before the end of a prompt.
 PrefixPlan with_host_checkpoints(const Arrangement& arrangement, const DerivationLog& log) {
   PrefixPlan prefix;
-  prefix.cacheable = arrangement.rows->checkpoints > 0;
+  const SequenceRows& rows = *arrangement.rows;
+  prefix.cacheable = rows.checkpoints > 0;
   prefix.match_unit_tokens = 1;
   log.add([&] {
     return Decision{{"match unit", prefix.match_unit_tokens, "tokens"},
@@ -131,7 +132,10 @@ PrefixPlan with_host_checkpoints(const Arrangement& arrangement, const Derivatio
   });
   if (prefix.cacheable) {
     prefix.min_cacheable_prefix_tokens = 1;
-    prefix.duplicate_misses_up_to_tokens = checkpoint_tail_tokens;
+    // A copy computes its last token again, so that a window must lie one token further back.
+    const std::int64_t window = rows.window_tokens;
+    prefix.duplicate_misses_up_to_tokens =
+        rows.checkpoint_before_end(window > 0 ? window + 1 : 0).value_or(largest_tokens);
     log.add([&] {
       return Decision{{"smallest prefix that can hit", *prefix.min_cacheable_prefix_tokens, "tokens"},
                       "match unit: one of them", {{"match unit", prefix.match_unit_tokens, "tokens"}},
@@ -140,8 +144,12 @@ PrefixPlan with_host_checkpoints(const Arrangement& arrangement, const Derivatio
   }
   log.add([&] {
     return Decision{{"second copies hit nothing up to", prefix.duplicate_misses_up_to_tokens, "tokens"},
-                    prefix.cacheable ? "the tail: the last checkpoint lies so many tokens before the end of a prompt"
-                                     : "0 stands for none: without checkpoints no prefix is restored",
+                    !prefix.cacheable          ? "0 stands for none: without checkpoints no prefix is restored"
+                    : rows.window_tokens == 0 ? "the tail: the last checkpoint lies so many tokens before the end of a "
+                                                "prompt"
+                    : prefix.duplicate_misses_up_to_tokens == largest_tokens
+                        ? "all: no checkpoint lies more than the window before the end of a prompt"
+                        : "the last checkpoint more than the window before the end of a prompt",
                     {}, log.cite(RuleOf::prefixes)};
   });
   return prefix;

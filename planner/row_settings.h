@@ -27,7 +27,7 @@ inline constexpr Setting<std::int64_t> ctx_checkpoints{
     {.name = "ctx_checkpoints", .type = SettingType::count, .standard = 32, .least = 0, .most = largest_count}};
 /// Tokens between them, once there are as many.
 inline constexpr Setting<std::int64_t> checkpoint_min_step{
-    {.name = "checkpoint_min_step", .type = SettingType::count, .standard = 8192, .least = 0, .most = largest_count}};
+    {.name = "checkpoint_min_step", .type = SettingType::count, .standard = 8192, .least = 0, .most = 1'000'000}};
 /// Cells asked for; else as many as the memory holds.
 inline constexpr Setting<std::int64_t> ctx_size{{.name = "ctx_size", .most = largest_tokens}};
 /// Do all sequences share the cells? Else each has its part. Unless set: where the number of sequences is not.

@@ -8,6 +8,15 @@
 
 namespace hybridkv {
 
+namespace {
+
+bool is_one_of(const ModelSpec& model, std::span<const std::string_view> begins) {
+  return std::any_of(begins.begin(), begins.end(),
+                     [&](std::string_view begin) { return model.name.starts_with(begin); });
+}
+
+}  // namespace
+
 std::int64_t SequenceContext::window_cells(std::int64_t window_tokens) const {
   const Checked seen = Checked(window_tokens) * (unified ? sequences : 1) + step_tokens;
   return Checked(round_up(std::min<std::int64_t>(slot_cells, seen), cell_unit)) * streams();
@@ -30,10 +39,13 @@ SequenceContext context_of(const EngineSpec& engine, std::int64_t asked_cells) {
 
 std::int64_t rows_for_drafts(const ModelSpec& model, const EngineSpec& engine) {
   if (engine.own[row_key::spec_type] > Drafter::dspark) return 0;
-  const auto& without = engine.rules->without_rows_for_drafts;
-  const bool has_none = std::any_of(without.begin(), without.end(),
-                                    [&](std::string_view begin) { return model.name.starts_with(begin); });
-  return has_none ? 0 : engine.speculative_tokens;
+  return is_one_of(model, engine.rules->without_rows_for_drafts) ? 0 : engine.speculative_tokens;
+}
+
+bool may_end_where_split(const ModelSpec& model, const EngineSpec& engine) {
+  const std::int64_t parts = sequences_of(engine);
+  return !shares_cells(engine) && (parts == 3 || parts == 5 || parts == 6) &&
+         is_one_of(model, engine.rules->ends_where_split);
 }
 
 }  // namespace hybridkv

@@ -35,4 +35,8 @@ SequenceContext context_of(const EngineSpec& engine, std::int64_t asked_cells);
 /// that hidden states go to and the model is one of those that have them. Source: llama.cpp b11312, run.
 std::int64_t rows_for_drafts(const ModelSpec& model, const EngineSpec& engine);
 
+/// Was the engine seen to end while it starts with this model and cells in so many parts?
+/// Source: llama.cpp b11312, run.
+bool may_end_where_split(const ModelSpec& model, const EngineSpec& engine);
+
 }  // namespace hybridkv

@@ -34,8 +34,9 @@ void SequenceLog::add_context() const {
   add("sequences", rows_.sequences, "", "as set (engine.max_running_requests), or 4", {}, RuleOf::cells);
   const std::int64_t drafts = rows_.rows_per_sequence - 1;
   add("rows for drafts", drafts, "rows",
-      drafts == arrangement_.speculative_tokens ? "s: drafts that are rejected are taken back"
-                                                : "0: no rows for this drafter, or of this model",
+      drafts == arrangement_.speculative_tokens
+          ? "s: drafts that are rejected are taken back; no prompt goes on from these rows"
+          : "0: no rows for this drafter, or of this model",
       drafts > 0 ? std::vector<Term>{{"s", drafts, "tokens"}} : std::vector<Term>{}, RuleOf::rows);
   add("rows of a sequence", rows_.rows_per_sequence, "rows", "rows = 1 + rows for drafts",
       {{"rows for drafts", drafts, "rows"}}, RuleOf::rows);

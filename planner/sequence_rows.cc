@@ -133,6 +133,7 @@ SequenceRows rows_of(const Arrangement& arrangement, const SequenceContext& cont
                     .saved_bytes = saved < 0 ? -1 : saved << 20,
                     .saves_idle = engine.own[row_key::cache_idle_slots],
                     .least_similarity_percent = engine.own[row_key::slot_prompt_similarity_percent],
+                    .may_end = may_end_where_split(inputs.model, engine),
                     .bytes = bytes_of_sequence(arrangement, context, inputs)};
   for (const SpecPlan& spec : arrangement.specs)
     rows.window_tokens = std::max(rows.window_tokens, kept_window(spec, engine));

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "base/checked.h"
 #include "planner/sequence_bytes.h"
@@ -27,11 +29,24 @@ struct SequenceRows {
   std::int64_t saved_bytes = 0;            ///< of prompts that are saved beside them; 0: none, -1: no limit
   bool saves_idle = true;                  ///< what idle slots hold is saved when a request starts
   std::int64_t least_similarity_percent = 0;  ///< of a prompt, that a slot must hold to be taken for it
+  bool may_end = false;                    ///< the engine was seen to end with so many parts of the cells
   SequenceBytes bytes;                     ///< of what is copied to the host
   bool operator==(const SequenceRows&) const = default;
 
   /// Of the host, when every sequence has all its checkpoints.
   std::int64_t host_bytes() const { return Checked(sequences) * checkpoints * checkpoint_bytes; }
+
+  /// Tokens before the end of a prompt at which it leaves its last checkpoint, and its first one.
+  std::int64_t nearest_checkpoint() const { return std::min(batch_tokens, checkpoint_tail_tokens); }
+  std::int64_t farthest_checkpoint() const {
+    return step_tokens > checkpoint_tail_tokens ? std::min(batch_tokens, step_tokens + checkpoint_tail_tokens)
+                                                : nearest_checkpoint();
+  }
+  /// The nearest of them that lies at least so many tokens before the end; nothing where none does.
+  std::optional<std::int64_t> checkpoint_before_end(std::int64_t tokens) const {
+    if (nearest_checkpoint() >= tokens) return nearest_checkpoint();
+    return farthest_checkpoint() >= tokens ? std::optional(farthest_checkpoint()) : std::nullopt;
+  }
 };
 
 }  // namespace hybridkv

@@ -9,6 +9,7 @@
 #include "planner/demand.h"
 #include "planner/group_warnings.h"
 #include "planner/plan_facts.h"
+#include "planner/sequence_warnings.h"
 
 namespace hybridkv {
 
@@ -22,21 +23,6 @@ void warn_assumptions(std::vector<Warning>& warnings, const CachePlan& plan) {
                                                   "with the engine's own", rules.title)});
   for (const std::string_view assumption : rules.assumptions)
     warnings.push_back({"assumption", fmt::format("assumed of {}: {}", rules.title, assumption)});
-}
-
-/// A sequence whose layers keep a window goes on only from a state more than that window back, where usual checkpoints
-/// do not lie.
-void warn_window_reuses_nothing(std::vector<Warning>& warnings, const CachePlan& plan) {
-  if (!plan.rows || plan.rows->checkpoints == 0) return;
-  const std::int64_t window = plan.rows->window_tokens;
-  if (window < plan.rows->step_tokens + checkpoint_tail_tokens) return;
-  warnings.push_back({"window_reuses_nothing",
-                      fmt::format("a prompt that goes on where a slot ends finds nothing again: {} needs a checkpoint "
-                                  "more than the window of {} tokens back, and the usual ones lie {} and {} tokens "
-                                  "before the end; set engine.swa_full, or an engine.ubatch_size above the window",
-                                  plan.rules->title, human_count(window),
-                                  human_count(plan.rows->step_tokens + checkpoint_tail_tokens),
-                                  checkpoint_tail_tokens)});
 }
 
 /// Warns of what the engine plans and then refuses when it starts.
@@ -163,9 +149,9 @@ std::vector<Warning> plan_warnings(const CachePlan& plan, const LimitsSpec& limi
   std::vector<Warning> warnings;
   warn_assumptions(warnings, plan);
   warn_refused_later(warnings, plan);
-  warn_window_reuses_nothing(warnings, plan);
+  if (plan.rows) warn_of_sequences(warnings, plan);
   if (plan.pool_groups) warn_of_groups(warnings, plan);
-  else warn_block_exceeds_prompts(warnings, plan, limits);
+  else if (!plan.rows || plan.rows->window_tokens == 0) warn_block_exceeds_prompts(warnings, plan, limits);
   warn_knife_edge(warnings, plan, limits);
   warn_budget_below_block(warnings, plan);
   warn_refused_mode(warnings, plan);

@@ -36,7 +36,7 @@ struct RecommendWishes {
   std::string search;
   std::vector<std::string> strategies;
   std::vector<double> ratios;
-  std::vector<std::int64_t> page_sizes, track_intervals, slots, slot_checkpoints, checkpoint_steps;
+  std::vector<std::int64_t> page_sizes, track_intervals, slots, slot_checkpoints, checkpoint_steps, cache_rams;
   std::vector<std::string> modes;
 };
 
@@ -81,6 +81,7 @@ RecommendQuestion recommend_question_of(const RecommendWishes& wishes, const Sce
   space.slots = wishes.slots;
   space.slot_checkpoints = wishes.slot_checkpoints;
   space.checkpoint_steps = wishes.checkpoint_steps;
+  space.cache_rams = wishes.cache_rams;
   question.kernel_blocks = wishes.kernel_blocks;
   question.min_kernel_block = wishes.min_kernel_block;
   if (!wishes.search.empty() && wishes.search != "auto")
@@ -184,6 +185,7 @@ void register_recommend(nb::module_& module) {
       .def_rw("slots", &Wishes::slots)
       .def_rw("slot_checkpoints", &Wishes::slot_checkpoints)
       .def_rw("checkpoint_steps", &Wishes::checkpoint_steps)
+      .def_rw("cache_rams", &Wishes::cache_rams)
       .def_rw("modes", &Wishes::modes);
   module.def("recommend", recommend_for, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("wishes"),
              nb::arg("progress").none());

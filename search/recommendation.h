@@ -52,6 +52,8 @@ struct RecommendSpec {
   std::int64_t at_length = 0;                         ///< L of bytes per request and concurrency, tokens, >= 1
   std::optional<double> min_concurrency;              ///< requests of L tokens that must fit at once; default: one
   std::optional<std::int64_t> min_kernel_block;       ///< smallest kernel block that is fast enough, tokens
+  /// Of a server with slots: most that all checkpoints and saved prompts may take of the host; unset: any.
+  std::optional<std::int64_t> host_memory_bytes;
   PickRule rule;
   DriverSpec driver;
   SchedulerSettings scheduler;

@@ -32,6 +32,7 @@ struct SearchSpace {
   std::vector<std::int64_t> slots;
   std::vector<std::int64_t> slot_checkpoints;               ///< of a slot, on the host
   std::vector<std::int64_t> checkpoint_steps;              ///< tokens that older ones lie apart
+  std::vector<std::int64_t> cache_rams;                    ///< MiB of the host for saved prompts, 0 = none
   bool operator==(const SearchSpace&) const = default;
 };
 

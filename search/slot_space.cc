@@ -25,10 +25,17 @@ std::int64_t checkpoints_of(const EngineSpec& engine) {
   return engine.cache_mode == CacheMode::none ? 0 : engine.own[row_key::ctx_checkpoints];
 }
 
+std::int64_t cache_ram_of(const EngineSpec& engine) {
+  return engine.cache_mode == CacheMode::none ? 0 : engine.own[row_key::cache_ram];
+}
+
+using SlotChoices = std::array<std::int64_t, 4>;
+
 /// What two engines may differ in; without checkpoints no distance between them matters.
-std::array<std::int64_t, 3> slot_choices(const EngineSpec& engine) {
+SlotChoices slot_choices(const EngineSpec& engine) {
   const std::int64_t checkpoints = checkpoints_of(engine);
-  return {sequences_of(engine), checkpoints, checkpoints > 0 ? engine.own[row_key::checkpoint_min_step] : 0};
+  return {sequences_of(engine), checkpoints, checkpoints > 0 ? engine.own[row_key::checkpoint_min_step] : 0,
+          cache_ram_of(engine)};
 }
 
 /// Says a value where it is not the engine's own already.
@@ -49,6 +56,22 @@ SlotSpace::SlotSpace(const RecommendSpec& spec)
   }
   fill(space_.slot_checkpoints, checkpoints_of(spec.engine), search_axis::slot_checkpoints);
   fill(space_.checkpoint_steps, spec.engine.own[row_key::checkpoint_min_step], search_axis::checkpoint_steps);
+  if (space_.cache_rams.empty()) fill_cache_rams();
+}
+
+void SlotSpace::fill_cache_rams() {
+  space_.cache_rams = tried_values(cache_ram_of(spec_.engine), *spec_.engine.rules, search_axis::cache_rams);
+  if (!spec_.host_memory_bytes) return;
+  const std::int64_t limit = *spec_.host_memory_bytes >> 20;
+  std::erase_if(space_.cache_rams, [&](std::int64_t value) { return value > limit; });
+  for (const std::int64_t part : {4, 3, 2, 1}) add_value(space_.cache_rams, limit / 4 * part);
+}
+
+bool SlotSpace::allows(const PlannedLayout& layout) const {
+  const SequenceRows& rows = *layout.plan.rows;
+  if (!spec_.host_memory_bytes) return true;
+  // Saved prompts without a limit in bytes may take any.
+  return rows.saved_bytes >= 0 && rows.host_bytes() <= *spec_.host_memory_bytes - rows.saved_bytes;
 }
 
 CachePlan SlotSpace::plan_of(const EngineSpec& engine) const {
@@ -78,7 +101,7 @@ PlannedLayout SlotSpace::planned(const EngineSpec& engine) const {
 }
 
 IndexSpace::Key SlotSpace::key(const PlannedLayout& layout) const {
-  const std::array<std::int64_t, 3> choices = slot_choices(layout.engine);
+  const SlotChoices choices = slot_choices(layout.engine);
   return {choices.begin(), choices.end()};
 }
 
@@ -107,7 +130,11 @@ std::vector<EngineSpec> SlotSpace::engines() const {
       choose(engine, row_key::ctx_checkpoints, checkpoints);
       for (const std::int64_t step : space_.checkpoint_steps) {
         choose(engine, row_key::checkpoint_min_step, step);
-        engines.push_back(engine);
+        for (const std::int64_t cache_ram : space_.cache_rams) {
+          choose(engine, row_key::cache_ram, cache_ram);
+          engines.push_back(engine);
+          if (engine.cache_mode == CacheMode::none) break;
+        }
         if (checkpoints_of(engine) == 0) break;
       }
     }
@@ -120,6 +147,11 @@ double SlotSpace::running(const CachePlan& plan, std::int64_t tokens) const {
 }
 
 void SlotSpace::refuse(const std::vector<const PlannedLayout*>& layouts) const {
+  if (std::none_of(layouts.begin(), layouts.end(), [&](const PlannedLayout* layout) { return allows(*layout); }))
+    throw InputError(fmt::format("no setting keeps all checkpoints and saved prompts within {} of the host "
+                                 "(simulate.host_memory); search fewer of {} and {}",
+                                 bytes_text(*spec_.host_memory_bytes), search_axis::slot_checkpoints.flag,
+                                 search_axis::cache_rams.flag));
   const auto running_of = [&](const PlannedLayout* layout) { return running(layout->plan, spec_.at_length); };
   const PlannedLayout& most = **std::max_element(
       layouts.begin(), layouts.end(),

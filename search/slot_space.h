@@ -8,9 +8,10 @@
 namespace hybridkv {
 
 /// What may be chosen of a server with slots, all of which makes the plan: how many there are, how many checkpoints of
-/// states each keeps on the host, and how far apart older ones have to lie. Lists that are left empty stand for the
-/// engine's own value, then those of its axes; of slots also for the most that hold requests of the compared length at
-/// once.
+/// states each keeps on the host, how far apart older ones have to lie, and what saved prompts may take of the host.
+/// Lists that are left empty stand for the engine's own value, then those of its axes; of slots also for the most that
+/// hold requests of the compared length at once, of saved prompts for parts of the host's memory, where that has a
+/// limit.
 class SlotSpace final : public IndexSpace {
  public:
   explicit SlotSpace(const RecommendSpec& spec);
@@ -24,12 +25,14 @@ class SlotSpace final : public IndexSpace {
   std::int64_t changes(const EngineSpec& engine) const override;
   bool weighs_all() const override { return true; }
   double running(const CachePlan& plan, std::int64_t tokens) const override;
-  bool allows(const PlannedLayout&) const override { return true; }
+  /// Does the host hold all checkpoints of all slots and as many saved prompts as may be?
+  bool allows(const PlannedLayout& layout) const override;
   [[noreturn]] void refuse(const std::vector<const PlannedLayout*>& layouts) const override;
 
  private:
   CachePlan plan_of(const EngineSpec& engine) const;
   std::optional<std::int64_t> most_full_slots() const;
+  void fill_cache_rams();
 
   const RecommendSpec& spec_;
   LimitsSpec limits_;

@@ -10,11 +10,14 @@ struct ReplayAbilities {
   bool host_memory = false;   ///< memory of the host behind the pools
   bool policies = false;      ///< other policies of eviction than its own
   bool chosen_places = false; ///< states at places that are chosen: moved back, or so far apart
+  std::string_view host_keys = {};  ///< what says in place of its size what the host keeps
 };
 
 inline constexpr ReplayAbilities abilities_of_blocks{"pools of blocks", true, true, true};
 inline constexpr ReplayAbilities abilities_of_trees{.index = "a radix tree"};
 inline constexpr ReplayAbilities abilities_of_snapshots{.index = "a tree with snapshots"};
-inline constexpr ReplayAbilities abilities_of_slots{.index = "a server with slots"};
+inline constexpr ReplayAbilities abilities_of_slots{.index = "a server with slots",
+                                                    .host_keys = "engine.ctx_checkpoints and engine.cache_ram say what "
+                                                                 "its host keeps"};
 
 }  // namespace hybridkv

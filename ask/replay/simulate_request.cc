@@ -66,7 +66,8 @@ SpecError scenario_error(const SpecError& error) {
 void refuse_unable(const SimulateRequest& request, const ReplayAbilities& able) {
   if (request.host_memory_bytes && !able.host_memory)
     throw SpecError("simulate.host_memory", fmt::format("memory of the host is replayed behind pools of blocks, and "
-                                                        "this is {}; leave it out", able.index));
+                                                        "this is {}{}{}; leave it out", able.index,
+                                                        able.host_keys.empty() ? "" : ": ", able.host_keys));
   const SchedulerSettings& settings = request.scheduler;
   if (settings.eviction != EvictionPolicy::lru && !able.policies)
     throw SpecError("simulate.eviction", fmt::format("policies are tried on pools of blocks, and {} is replayed with "

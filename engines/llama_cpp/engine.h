@@ -8,7 +8,8 @@ namespace hybridkv {
 
 inline constexpr EngineAxis axes_of_llama_cpp[] = {{&search_axis::slots, tried<1, 2, 4, 8, 16, 32, 64>},
                                                    {&search_axis::slot_checkpoints, tried<0, 8, 32, 64>},
-                                                   {&search_axis::checkpoint_steps, tried<8192, 1024, 0>}};
+                                                   {&search_axis::checkpoint_steps, tried<8192, 1024, 0>},
+                                                   {&search_axis::cache_rams, tried<8192, 0, 32768, 131072>}};
 
 /// llama.cpp and its server, as they run.
 inline constexpr Engine llama_cpp{.rules = &rules_of_llama_cpp,

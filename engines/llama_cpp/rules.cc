@@ -38,6 +38,8 @@ constexpr std::string_view without_rows_for_drafts[] = {"Qwen3-Next", "granite",
 
 constexpr std::string_view many_positions[] = {"Qwen3.5", "Qwen3.6", "Qwen3.8"};
 
+constexpr std::string_view ends_where_split[] = {"Kimi-Linear"};
+
 constexpr KeyWords meanings_to_llama_cpp[] = {
     {"max_running_requests", "--parallel, default 4; set, each slot has cells of its own unless kv_unified says "
                              "otherwise"}};
@@ -75,6 +77,7 @@ const EngineRules rules_of_llama_cpp = {.name = "llama.cpp",
                                         .assumptions = of_llama_cpp,
                                         .without_rows_for_drafts = without_rows_for_drafts,
                                         .many_positions = many_positions,
+                                        .ends_where_split = ends_where_split,
                                         .own_keys = keys_of_llama_cpp,
                                         .source = source_of_llama_cpp,
                                         .takes = taken_by_llama_cpp,

@@ -17,8 +17,7 @@ struct NumberFlag {
   const char* flag;
 };
 constexpr NumberFlag number_flags[] = {{&row_key::batch_size, "--batch-size"},
-                                       {&row_key::ubatch_size, "--ubatch-size"},
-                                       {&row_key::cache_ram, "--cache-ram"}};
+                                       {&row_key::ubatch_size, "--ubatch-size"}};
 
 void add_types(CommandLine& line, const EngineSpec& engine) {
   const CellTypes types = cell_types_of(engine);
@@ -32,7 +31,6 @@ void add_types(CommandLine& line, const EngineSpec& engine) {
 void add_own_flags(CommandLine& line, const EngineSpec& engine) {
   for (const NumberFlag& number : number_flags)
     if (const auto value = engine.own.find(*number.key)) line.add(number.flag, *value);
-  if (engine.cache_mode == CacheMode::none && !engine.own.find(row_key::cache_ram)) line.add("--cache-ram", 0);
   if (!engine.own[row_key::cache_idle_slots]) line.add("--no-cache-idle-slots");
   if (const auto percent = engine.own.find(row_key::slot_prompt_similarity_percent))
     line.add("--slot-prompt-similarity", fmt::format("{:.2f}", static_cast<double>(*percent) / 100));
@@ -68,7 +66,8 @@ std::vector<EngineSetting> llama_cpp_settings(const EngineSpec& engine) {
   return {{"engine.kv_unified", shares ? "true" : "false", shares ? "--kv-unified" : ""},
           setting("engine.max_running_requests", "--parallel", sequences_of(engine)),
           setting("engine.ctx_checkpoints", "--ctx-checkpoints", keeps ? engine.own[row_key::ctx_checkpoints] : 0),
-          setting("engine.checkpoint_min_step", "--checkpoint-min-step", engine.own[row_key::checkpoint_min_step])};
+          setting("engine.checkpoint_min_step", "--checkpoint-min-step", engine.own[row_key::checkpoint_min_step]),
+          setting("engine.cache_ram", "--cache-ram", keeps ? engine.own[row_key::cache_ram] : 0)};
 }
 
 ServeCommand serve_llama_cpp(const Served& served) {

@@ -548,7 +548,7 @@ def recommend(scenario: Scenario = None, /, *, at_length: int | None = None, min
               search: str | None = None, strategies: str | Iterable[str] = (), ratios: float | Iterable[float] = (),
               page_sizes: int | Iterable[int] = (), track_intervals: int | Iterable[int] = (),
               slots: int | Iterable[int] = (), slot_checkpoints: int | Iterable[int] = (),
-              checkpoint_steps: int | Iterable[int] = (),
+              checkpoint_steps: int | Iterable[int] = (), cache_rams: int | Iterable[int] = (),
               prompt_tokens: int | None = None, shared_prefix_tokens: int | None = None,
               checkpoints: Literal[False] = ..., progress: Progress = None,
               attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Recommendation: ...

@@ -147,16 +147,28 @@ Table capacity_table(const CachePlan& plan) {
   return table_of(fields, rows);
 }
 
+/// Of slots.
+std::string slot_prefix_sentence(const CachePlan& plan) {
+  const std::int64_t misses = plan.prefix.duplicate_misses_up_to_tokens;
+  if (!plan.prefix.cacheable)
+    return "Without checkpoints a prompt goes on only where it continues all that its slot holds, else from the start.";
+  if (plan.rows->window_tokens == 0)
+    return fmt::format("A prompt goes on in a slot whose last sequence it continues, else from a checkpoint of that "
+                       "slot on the host in what both share, else from the start: a second copy of a prompt of n "
+                       "tokens hits n - {} tokens, a turn of a chat all before it.", human_count(misses));
+  return fmt::format("A prompt goes on from a checkpoint of its slot on the host that lies more than the window of {} "
+                     "tokens before the end of what both share, also where it continues all that the slot holds, else "
+                     "from the start: a second copy of a prompt of n tokens hits {}.",
+                     human_count(plan.rows->window_tokens),
+                     misses == largest_tokens ? "nothing" : fmt::format("n - {} tokens", human_count(misses)));
+}
+
 std::vector<std::string> prefix_sentences(const CachePlan& plan) {
   const PrefixPlan& prefix = plan.prefix;
+  if (plan.rows && plan.cache_mode != CacheMode::none) return {slot_prefix_sentence(plan)};
   if (!prefix.cacheable)
     return {fmt::format("Mode {} keeps no recurrent state for a prefix: nothing is ever found again.",
                         to_string(plan.cache_mode))};
-  if (plan.rows)
-    return {fmt::format("A prompt goes on in a slot whose last sequence it continues, else from a checkpoint of that "
-                        "slot on the host in what both share, else from the start: a second copy of a prompt of n "
-                        "tokens hits n - {} tokens, a turn of a chat all before it.",
-                        human_count(prefix.duplicate_misses_up_to_tokens))};
   const std::int64_t unit = prefix.match_unit_tokens;
   std::vector<std::string> sentences{
       fmt::format("A hit is a multiple of {}.", human_plural(unit, "token"))};

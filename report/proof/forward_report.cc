@@ -204,7 +204,8 @@ void add_way(Facts& facts, const ForwardReport& report) {
     add("radix tree", "one request at a time; order of match, chunks, tracking, insertion and eviction",
         *report.tree->rules, ", run");
   if (report.slots)
-    add("slots", "one request at a time; which slot takes it, where it goes on, checkpoints, cleared slots",
+    add("slots", "one request at a time; which slot takes it, where it goes on, checkpoints, saved prompts, cleared "
+        "slots",
         *report.slots->rules, ", run");
   if (report.snapshots)
     add("tree", "one request at a time; order of look-up, chunks, commits, copies and eviction",

@@ -62,7 +62,9 @@ Table slots_requests(std::span<const ReplayedCache> caches) {
 
 std::string saved_prompts_text(const SlotSettings& settings) {
   if (!settings.saves_prompts()) return "no prompts";
-  const std::string idle = settings.saves_idle ? ", and of idle slots when a request starts" : "";
+  const std::string idle = !settings.saves_idle ? ""
+                           : settings.unified   ? ", and of idle slots when a request starts, which are then cleared"
+                                                : ", and of idle slots when a request starts";
   const std::string limit = settings.saved_bytes < 0 ? human_plural(settings.cells, "token")
                                                      : human_bytes(settings.saved_bytes);
   return fmt::format("up to {} of prompts on the host, of a slot that takes another one{}", limit, idle);
@@ -83,11 +85,22 @@ std::vector<std::pair<std::string, std::string>> slots_facts(const SimulateAnswe
           {"saved", saved_prompts_text(first)}};
 }
 
+/// What else has changed when a request is refused.
+std::string before_refusal(const SlotSettings& settings) {
+  if (!settings.saves_prompts()) return "";
+  const char* const idle = !settings.saves_idle ? "" : settings.unified ? ", and idle slots were saved and cleared"
+                                                                        : ", and idle slots were saved";
+  return fmt::format("; what the slot held may have been exchanged for a saved prompt{}", idle);
+}
+
 /// Beside requests that are not served: what the engine does wrong, and what costs all reuse.
 std::vector<std::string> slots_warnings(const ReplayedCache& cache) {
   const SlotStats& stats = Slots::stats_of(cache);
   std::vector<std::string> warnings = unserved_warnings(
       cache, fmt::format("the context of a slot ({})", human_plural(stats.settings.context_of_slot(), "token")));
+  if (stats.refused > 0)
+    warnings.push_back(fmt::format("a request is refused only once it has a slot, which then counts as just used{}.",
+                                   before_refusal(stats.settings)));
   if (stats.stale_restores > 0)
     warnings.push_back(fmt::format("{} went on from a checkpoint of other tokens, so that its answer is wrong: the "
                                    "server keeps one that lies a single token behind where a prompt goes on, whatever "

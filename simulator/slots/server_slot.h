@@ -25,6 +25,7 @@ using CheckpointList = std::list<SlotCheckpoint>;
 struct SavedSequence {
   std::vector<TokenRun> content;        ///< empty: nothing
   CheckpointList checkpoints;
+  std::int64_t request = -1;            ///< the last one that ran in it
   std::int64_t tokens() const { return content.empty() ? 0 : content.back().end_token; }
 };
 

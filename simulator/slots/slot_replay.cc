@@ -43,6 +43,7 @@ void SlotReplay::swap_saved(std::size_t number, std::span<const TokenRun> prompt
   record.prompts_saved += saved_.save(slot) ? 1 : 0;
   const std::int64_t own = settings_.unified ? settings_.cells : settings_.cells / settings_.slots;
   record.loaded_tokens = saved_.load(slot, record.slot, prompt, own - cells_of_others(number));
+  if (record.loaded_tokens > 0) record.loaded_request = slot.request;
   saved_.trim();
 }
 
@@ -76,7 +77,7 @@ std::int64_t SlotReplay::resume(ServerSlot& slot, std::span<const TokenRun> prom
       tell(on_event, {.kind = SlotEventKind::reset});
     }
   }
-  record.checkpoints_dropped += erase_behind(slot.checkpoints, from, on_event);
+  record.checkpoints_dropped += erase_behind(slot.checkpoints, settings_.keeps_one_past ? from : from - 1, on_event);
   return from;
 }
 
@@ -134,6 +135,7 @@ SlotRecord SlotReplay::run(const TraceRequest& request, std::span<const TokenRun
     record.hit_tokens = resume(slot, prompt, common, record);
     compute(choice.slot, prompt, options, record);
     generate(choice.slot, options.held.empty() ? prompt : options.held, record);
+    slot.request = request.index;
     is_full = slot.tokens() + 1 >= settings_.context_of_slot();
   }
   tell(on_event, {.kind = SlotEventKind::end, .slot = record.slot, .tokens = slot.tokens(), .number = is_full});

@@ -21,6 +21,9 @@ struct SlotSettings {
   std::int64_t saved_bytes = std::int64_t(8192) << 20;  ///< of prompts saved on the host; 0: none, -1: no limit
   bool saves_idle = true;                ///< what idle slots hold is saved when a request starts
   float least_similarity = 0.1f;         ///< a slot is taken for its content only where it shares more of the prompt
+  /// A checkpoint a single token longer than what a prompt goes on behind stays, as the server has it; false: it goes
+  /// like all longer ones, and none is ever restored for other tokens.
+  bool keeps_one_past = true;
   SequenceBytes bytes;                   ///< of what lies on the host
   bool operator==(const SlotSettings&) const = default;
 

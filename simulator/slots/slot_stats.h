@@ -16,6 +16,7 @@ struct SlotRecord {
   std::int64_t hit_tokens = 0;          ///< from which its states went on
   std::int64_t common_tokens = 0;       ///< that it shares with what the slot held, never its last token
   std::int64_t loaded_tokens = 0;       ///< of the saved prompt that the slot got for it; 0: none
+  std::int64_t loaded_request = -1;     ///< the last one that had run in that
   std::int64_t prompts_saved = 0;       ///< of its slot and of idle ones
   std::int64_t checkpoints_made = 0;
   std::int64_t checkpoints_used = 0;    ///< restored by it that nobody had restored before, 0 or 1

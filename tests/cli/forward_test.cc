@@ -153,7 +153,7 @@ TEST_CASE("law: a network runs through the slots of llama.cpp in both modes, and
   REQUIRE(run.exit_code == 0);
   const nlohmann::json report = nlohmann::json::parse(run.output);
   CHECK(report.at("passed") == true);
-  CHECK(report.at("results").size() == 2 * 8);
+  CHECK(report.at("results").size() == 2 * 10);
   std::size_t passed = 0;
   for (const auto& result : report.at("results")) {
     CAPTURE(result.dump());
@@ -161,13 +161,14 @@ TEST_CASE("law: a network runs through the slots of llama.cpp in both modes, and
     CHECK(result.at("block_size_tokens") == 1);
     if (result.at("status") == "passed") CHECK(result.at("backends") == "unified, cascade, paged");
   }
-  CHECK(passed == 5 + 8);
+  CHECK(passed == 5 + 10);
   const ProgramRun table = run_program(forward);
   CAPTURE(table.output);
   CHECK(table.exit_code == 0);
   for (const char* part : {"cells of one token", "rows of states, and checkpoints, of", "KiB; steps of 16",
                            "slots: llama.cpp, run; pools, tensors and copies: modelled",
-                           "resume, branch, chunks (mode none): does not apply, no checkpoint is made"})
+                           "resume, branch, chunks, one-past (mode none): does not apply, no checkpoint is made",
+                           "saved-prompts (mode none): does not apply, no prompt is saved on the host"})
     CHECK(contains(table.output, part));
 }
 
@@ -212,9 +213,10 @@ TEST_CASE("fault: every fault of a server with slots is found from outside, and 
   CAPTURE(all.output);
   CHECK(all.exit_code == 0);
   for (const char* fault : {"skip-zeroing", "wrong-accepted", "wrong-state-token", "missed-restore",
-                            "older-checkpoint", "stale-checkpoint", "foreign-cell"})
+                            "older-checkpoint", "stale-checkpoint", "foreign-cell", "restored-stale-checkpoint",
+                            "state-of-another-checkpoint", "lost-saved-state"})
     CHECK(contains(all.output, std::string("The planted fault ") + fault + " was found"));
-  CHECK(all.output.ends_with("\n7 of 7 caught\n"));
+  CHECK(all.output.ends_with("\n10 of 10 caught\n"));
   CHECK(run_program(forward + "--inject stale-checkpoint").exit_code == 1);
   CHECK(run_program(forward + "--set engine.ctx_checkpoints=0 --inject stale-checkpoint").exit_code == 5);
   const ProgramRun refused = run_program(forward + "--inject tombstone-slot");

@@ -232,16 +232,33 @@ TEST_CASE("golden: settings of a server with slots are searched, and the pick's 
                                       pick["cells"].get<std::int64_t>(), pick["slots"].get<std::int64_t>())));
   for (const json& setting : result["settings"]) CHECK(contains(command, setting["flag"].get<std::string>()));
   const json few = advice("recommend " + asked + "--requests 50 --slots 2,8 --slot-checkpoints 0,16 "
-                          "--checkpoint-steps 512");
+                          "--checkpoint-steps 512 --cache-rams 8192");
   // Beside the default, which is not in the space.
   CHECK(few["candidates"].size() == 5);
   CHECK(!contains(run_program("recommend " + asked + "--requests 50").output, "read, not run"));
   require_refused("recommend " + asked + "--modes align --packs 2 --search refined", 2,
                   "--packs, --modes, --search: llama.cpp has no such settings to search; its space is --slots, "
-                  "--slot-checkpoints, --checkpoint-steps, and is searched whole");
+                  "--slot-checkpoints, --checkpoint-steps, --cache-rams, and is searched whole");
   require_refused("recommend " + asked + "--driver closed-loop --requests 50", 2, "one prompt at a time");
-  require_refused("recommend qwen3.5-397b --slots 2 --checkpoint-steps 0", 2,
-                  "--slots, --checkpoint-steps: vLLM main of June 2026");
+  require_refused("recommend qwen3.5-397b --slots 2 --checkpoint-steps 0 --cache-rams 0", 2,
+                  "--slots, --checkpoint-steps, --cache-rams: vLLM main of June 2026");
+}
+
+TEST_CASE("golden: what llama-server is told of the host's memory fits it, and says the same numbers") {
+  const std::string asked =
+      "--model Qwen3.5-4B --memory 6GiB --max-model-len 16k --engine llama.cpp --set simulate.host_memory=6GiB ";
+  const json result = advice("recommend " + asked + "--requests 200");
+  const json& pick = result["candidates"][result["pick"].get<std::size_t>()];
+  CHECK(pick["host_bytes"].get<std::int64_t>() + pick["cache_ram"].get<std::int64_t>() * 1024 * 1024 <=
+        std::int64_t{6} << 30);
+  CHECK(contains(result["serve"]["command"].get<std::string>(),
+                 fmt::format("--cache-ram {}", pick["cache_ram"].get<std::int64_t>())));
+  const json cache = advice(arguments_of(result["commands"][1]))["caches"][0];
+  CHECK(pick["hit_tokens"] == cache["hit_tokens"]);
+  const std::string text = run_program("recommend " + asked + "--requests 200 --quiet").output;
+  CHECK(contains(text, "within 6 GiB (simulate.host_memory)"));
+  CHECK(!contains(text, "simulate.host_memory is left out"));
+  require_refused("simulate " + asked + "--requests 50", 2, "engine.ctx_checkpoints and engine.cache_ram say what");
 }
 
 TEST_CASE("edge: flags of another engine's space are refused at once, and every form is written under SGLang") {

@@ -94,6 +94,94 @@ TEST_CASE("golden: rows to take drafts back, sequences and checkpoints as set") 
   CHECK_FALSE(without.prefix.cacheable);
 }
 
+namespace {
+
+/// The message of a warning; "" where the plan has none.
+std::string warning_of(const CachePlan& plan, std::string_view code) {
+  for (const Warning& warning : plan.warnings)
+    if (warning.code == code) return warning.message;
+  return "";
+}
+
+/// Attention of a window beside short convolutions.
+ModelSpec windowed_model(std::int64_t window) {
+  ModelSpec model;
+  model.name = "windowed";
+  model.dtype = DType::bf16;
+  for (int i = 0; i < 4; ++i) {
+    LayerSpec layer;
+    if (i % 2 == 0) layer.recurrent = ShortConvSpec{64, 3};
+    else layer.attention = AttentionSpec{AttentionKind::sliding_window, 1, 1, 64, 64, window};
+    model.layers.push_back(layer);
+  }
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("golden: where checkpoints lie before the end of a prompt, and what a window leaves of them") {
+  EngineSpec engine = read_engine(&rules_of_llama_cpp);
+  engine.tensor_parallel = 1;
+  engine.own.set(row_key::ctx_size, 8192);
+  const auto plan_with = [&](std::int64_t window, std::int64_t ubatch) {
+    engine.own.set(row_key::ubatch_size, ubatch);
+    return make_plan(windowed_model(window), engine, {.max_model_lens = {4096}});
+  };
+  // Window 96, passes of 32: nothing is found again, unless 61 tokens were generated; with --swa-full all is.
+  const CachePlan narrow = plan_with(96, 32);
+  CHECK(narrow.rows->farthest_checkpoint() == 36);
+  CHECK(narrow.prefix.duplicate_misses_up_to_tokens == largest_tokens);
+  CHECK(warning_of(narrow, "window_reuses_nothing").find("unless 61 tokens or more were generated") !=
+        std::string::npos);
+  CHECK(warning_of(narrow, "block_exceeds_prompts") == "");
+  engine.own.set(row_key::swa_full, true);
+  const CachePlan full = plan_with(96, 32);
+  CHECK(full.prefix.duplicate_misses_up_to_tokens == 4);
+  CHECK(warning_of(full, "window_reuses_nothing") == "");
+  engine.own.reset(row_key::swa_full);
+  // Passes of 92 leave a checkpoint 96 tokens before the end: enough for a turn of a chat, not for a copy.
+  const CachePlan just = plan_with(96, 92);
+  CHECK(warning_of(just, "window_reuses_nothing") == "");
+  CHECK(just.prefix.duplicate_misses_up_to_tokens == largest_tokens);
+  CHECK(plan_with(96, 93).prefix.duplicate_misses_up_to_tokens == 97);
+  // Passes of four tokens leave the last one alone.
+  CHECK(plan_with(3, 4).prefix.duplicate_misses_up_to_tokens == 4);
+  CHECK(plan_with(4, 4).prefix.duplicate_misses_up_to_tokens == largest_tokens);
+}
+
+TEST_CASE("edge: cells that are asked for are planned, however few; requests that they do not hold are a warning") {
+  EngineSpec engine = read_engine(&rules_of_llama_cpp);
+  engine.own.set(row_key::ctx_size, 4096);
+  engine.own.set(row_key::checkpoint_min_step, 1'000'000);
+  const CachePlan plan = source_only_plan(engine);
+  CHECK(plan.rows->cells == 4096);
+  CHECK_FALSE(plan.capacity[0].fits);
+  CHECK(warning_of(plan, "length_does_not_fit").find("the longest that fits is 4,095 tokens") != std::string::npos);
+  engine.own.reset(row_key::ctx_size);
+  engine.memory_bytes = gib / 2;
+  CHECK(refusal(engine).find("are too little: one request of 32,768 tokens takes") != std::string::npos);
+}
+
+TEST_CASE("golden: a plan names the faults of the engine that its settings meet") {
+  EngineSpec engine = read_engine(&rules_of_llama_cpp);
+  const CachePlan plain = source_only_plan(engine);
+  CHECK(warning_of(plain, "stale_checkpoint").find("a single token past where a prompt goes on") != std::string::npos);
+  CHECK(warning_of(plain, "drafts_in_checkpoints") == "");
+  engine.own.set(row_key::ctx_checkpoints, 0);
+  CHECK(warning_of(source_only_plan(engine), "stale_checkpoint") == "");
+  ModelSpec kimi = qwen35_397b();
+  kimi.name = "Kimi-Linear-48B-A3B";
+  for (const std::int64_t slots : {1, 2, 3, 4, 5, 6, 7}) {
+    engine.max_running_requests = slots;
+    const bool ends = slots == 3 || slots == 5 || slots == 6;
+    CHECK((warning_of(source_only_plan(engine, kimi), "ends_where_split") != "") == ends);
+  }
+  CHECK(warning_of(source_only_plan(engine), "ends_where_split") == "");
+  engine.own.set(row_key::kv_unified, true);
+  engine.max_running_requests = 3;
+  CHECK(warning_of(source_only_plan(engine, kimi), "ends_where_split") == "");
+}
+
 TEST_CASE("edge: what one of these engines is not told is refused, with the key and a way out") {
   EngineSpec june{.tensor_parallel = 2, .memory_bytes = 40 * gib};
   june.own.set(group_key::avg_seq_len, 5);

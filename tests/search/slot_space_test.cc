@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -39,11 +40,11 @@ RecommendSpec slots_of_397b(const TraceSpec& trace, std::int64_t memory_bytes) {
 
 /// One setting by hand.
 struct SlotChoice {
-  std::int64_t slots = 4, checkpoints = 32, step = 8192;
+  std::int64_t slots = 4, checkpoints = 32, step = 8192, cache_ram = 8192;
   Objectives objectives = {};
 
   std::int64_t changes() const {
-    return (slots != 4) + (checkpoints != 32) + (checkpoints > 0 && step != 8192);
+    return (slots != 4) + (checkpoints != 32) + (checkpoints > 0 && step != 8192) + (cache_ram != 8192);
   }
 };
 
@@ -54,6 +55,7 @@ bool weigh(SlotChoice& choice, const RecommendSpec& spec, std::int64_t repeated_
   engine.own.set(row_key::kv_unified, true);
   engine.own.set(row_key::ctx_checkpoints, choice.checkpoints);
   engine.own.set(row_key::checkpoint_min_step, choice.step);
+  engine.own.set(row_key::cache_ram, choice.cache_ram);
   std::optional<CachePlan> plan;
   try {
     plan = make_plan(spec.model, engine, spec.limits);
@@ -77,8 +79,10 @@ std::vector<SlotChoice> all_choices(const SearchSpace& space, const RecommendSpe
     for (const std::int64_t checkpoints : space.slot_checkpoints)
       for (const std::int64_t step : space.checkpoint_steps) {
         if (checkpoints == 0 && step != space.checkpoint_steps.front()) continue;
-        SlotChoice choice{slots, checkpoints, step};
-        if (weigh(choice, spec, repeated_tokens)) all.push_back(choice);
+        for (const std::int64_t cache_ram : space.cache_rams) {
+          SlotChoice choice{slots, checkpoints, step, cache_ram};
+          if (weigh(choice, spec, repeated_tokens)) all.push_back(choice);
+        }
       }
   return all;
 }
@@ -139,7 +143,8 @@ TEST_CASE("law: the pick of a search is that of every setting planned and replay
         const SequenceRows& rows = *result.layout_of(candidate).plan.rows;
         const auto own = std::find_if(all.begin(), all.end(), [&](const SlotChoice& one) {
           return one.slots == rows.sequences && one.checkpoints == rows.checkpoints &&
-                 (rows.checkpoints == 0 || one.step == rows.checkpoint_step_tokens);
+                 (rows.checkpoints == 0 || one.step == rows.checkpoint_step_tokens) &&
+                 one.cache_ram == rows.saved_bytes >> 20;
         });
         REQUIRE(own != all.end());
         CHECK(candidate.objectives == own->objectives);
@@ -177,6 +182,33 @@ TEST_CASE("golden: copies of a prompt go on from the checkpoint before its end, 
   }
   // The default's four slots run four; more are better, and their rows leave fewer cells.
   CHECK(result.candidates[*result.default_candidate].objectives.concurrency == 4);
+}
+
+TEST_CASE("law: what checkpoints and saved prompts may take of the host is within its limit, and more brings more") {
+  RecommendSpec spec = slots_of_397b({.max_requests = 150}, 24 * gib);
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t host_gib : {1, 16, 256}) {
+    CAPTURE(host_gib);
+    spec.host_memory_bytes = host_gib * gib;
+    const Recommendation result = recommend(spec);
+    const Candidate& pick = result.candidates[result.pick];
+    const SequenceRows& rows = *result.layout_of(pick).plan.rows;
+    CHECK(rows.host_bytes() + rows.saved_bytes <= *spec.host_memory_bytes);
+    CHECK(pick.objectives.reprefilled_tokens <= least);
+    least = pick.objectives.reprefilled_tokens;
+    for (const std::int64_t cache_ram : result.space.cache_rams)
+      CHECK((cache_ram == 0 || cache_ram <= host_gib * 1024));
+    for (const Candidate& candidate : result.candidates) {
+      const SequenceRows& of = *result.layout_of(candidate).plan.rows;
+      if (eligible(candidate)) CHECK(of.host_bytes() + of.saved_bytes <= *spec.host_memory_bytes);
+    }
+  }
+  spec.host_memory_bytes = gib;
+  spec.space.cache_rams = {8192};
+  CHECK_THROWS_WITH_AS(recommend(spec),
+                       "no setting keeps all checkpoints and saved prompts within 1 GiB of the host "
+                       "(simulate.host_memory); search fewer of --slot-checkpoints and --cache-rams",
+                       InputError);
 }
 
 TEST_CASE("edge: what a search of slots does not answer is refused with what to do") {

@@ -25,7 +25,8 @@ constexpr std::array tree_cases{ForwardCase::chunks,    ForwardCase::copy_on_mat
                                 ForwardCase::fresh_blocks, ForwardCase::recycling};
 constexpr std::array slot_cases{ForwardCase::resume,    ForwardCase::branch, ForwardCase::drafts,
                                 ForwardCase::fresh_blocks, ForwardCase::recycling, ForwardCase::chunks,
-                                ForwardCase::eviction,  ForwardCase::decode_state};
+                                ForwardCase::eviction,  ForwardCase::decode_state, ForwardCase::saved_prompts,
+                                ForwardCase::one_past};
 constexpr std::array snapshot_cases{ForwardCase::resume,       ForwardCase::branch,    ForwardCase::copy_on_write,
                                     ForwardCase::fresh_blocks, ForwardCase::recycling, ForwardCase::chunks,
                                     ForwardCase::copy_on_match, ForwardCase::tombstone, ForwardCase::eviction};
@@ -39,11 +40,12 @@ constexpr std::array cases{ForwardCase::shared_prefix, ForwardCase::resume,     
                            ForwardCase::fresh_blocks,  ForwardCase::recycling,     ForwardCase::window,
                            ForwardCase::chunks,        ForwardCase::copy_on_match, ForwardCase::tombstone,
                            ForwardCase::eviction,      ForwardCase::decode_state,  ForwardCase::exported,
-                           ForwardCase::fine_export,   ForwardCase::junction,      ForwardCase::lookahead};
+                           ForwardCase::fine_export,   ForwardCase::junction,      ForwardCase::lookahead,
+                           ForwardCase::saved_prompts, ForwardCase::one_past};
 constexpr std::array<std::string_view, cases.size()> case_names{
     "shared-prefix", "resume", "branch",        "copy-on-write", "preemption", "drafts",      "fresh-blocks",
     "recycling",     "window", "chunks",        "copy-on-match", "tombstone",  "eviction",    "decode-state",
-    "export",        "fine-export", "junction",    "lookahead"};
+    "export",        "fine-export", "junction",    "lookahead",     "saved-prompts", "one-past"};
 
 /// Two requests that run at once, of whom one loses its blocks.
 struct PreemptingPrompts {

@@ -43,6 +43,8 @@ enum class ForwardCase {
   fine_export,    ///< the same of a state inside a block, at a multiple of the match unit
   junction,       ///< prompts of two families part where attention alone matched; both junction states are hit
   lookahead,      ///< keys cover the tokens behind a prefix, which a drafter's rows depend on
+  saved_prompts,  ///< what a slot gives up is saved on the host, and comes back into other cells and another slot
+  one_past,       ///< prompts part one token before a checkpoint, which then is another prompt's
 };
 
 /// All cases in the order of the enumeration.

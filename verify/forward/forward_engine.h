@@ -74,6 +74,10 @@ class ForwardEngine {
   std::vector<std::vector<std::byte>> save_state_slot(BlockId slot);
   /// Puts such a checkpoint into a slot.
   void load_state_slot(std::span<const std::vector<std::byte>> states, BlockId slot);
+  /// All bytes of cells of the first arena, as a saved prompt keeps them.
+  std::vector<std::byte> save_cells(std::span<const BlockId> cells) const;
+  /// Puts them into as many other cells.
+  void load_cells(std::span<const std::byte> bytes, std::span<const BlockId> cells);
   /// Runs the tokens of all chunks; (chunk) of (token, width), each row of RMS one.
   std::vector<std::vector<float>> run(std::span<const ForwardChunk> chunks);
 

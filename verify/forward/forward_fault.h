@@ -30,6 +30,9 @@ enum class ForwardFault {
   older_checkpoint,    ///< the checkpoint before the one that is meant is restored
   stale_checkpoint,    ///< a checkpoint stays that lies behind where prompts part
   foreign_cell,        ///< a cell that another slot keeps is taken for a free one
+  restored_stale_checkpoint,   ///< a checkpoint one token past stays and is restored for another token
+  state_of_another_checkpoint, ///< a checkpoint of another sequence is restored
+  lost_saved_state,    ///< a saved prompt comes back without its state
   wrong_export_column, ///< an exported state goes to the running column instead of the one before it
   late_export,         ///< a state is exported one token late
   foreign_junction,    ///< a hit at a junction goes on from the junction state of another prompt

@@ -15,7 +15,9 @@ constexpr std::int64_t tail = checkpoint_tail_tokens;
 class SlotCase {
  public:
   SlotCase(const ForwardSetting& setting, ForwardResult& result)
-      : setting_(setting), result_(result), settings_(*setting.slots), caches_(settings_.checkpoints > 0) {}
+      : setting_(setting), result_(result), settings_(*setting.slots), caches_(settings_.checkpoints > 0) {
+    settings_.saved_bytes = 0;
+  }
 
   void chunks();
   void resume();
@@ -25,6 +27,8 @@ class SlotCase {
   void decode_state();
   void recycling();
   void drafts();
+  void saved_prompts();
+  void one_past();
 
  private:
   const ForwardSetting& setting_;
@@ -153,6 +157,40 @@ void SlotCase::drafts() {
              "a prompt that parts inside of what was generated did not go on from a checkpoint");
 }
 
+void SlotCase::saved_prompts() {
+  settings_.slots = 2;
+  settings_.cells = 128;
+  settings_.saved_bytes = std::int64_t{1} << 40;
+  SlotRun run(setting_, settings_, result_);
+  run.run({{{1, 40}}, {101, 3}});
+  run.run({{{2, 30}}, {102, 2}});
+  // Each slot was emptied when the other one ran, and gets back what it had, or what the other one had.
+  const SlotRecord next = run.run({{{1, 40}, {101, 3}, {3, 8}}, {103, 2}});
+  const SlotRecord parted = run.run({{{2, 28}, {4, 9}}, {104, 2}});
+  const SlotRecord fresh = run.run({{{5, 20}}});
+  const SlotRecord moved = run.run({{{1, 40}, {101, 3}, {3, 8}, {103, 2}, {6, 5}}});
+  run.count();
+  run.expect(next.loaded_tokens == 43 && next.hit_tokens == 43, "no slot went on at the end of a saved prompt");
+  run.expect(parted.loaded_tokens == 32 && parted.hit_tokens == (caches_ ? 30 - tail : 0) &&
+                 run.num_restored() == (caches_ ? 1 : 0),
+             "no saved prompt was gone on from where another one parts from it");
+  run.expect(moved.hit_tokens == 53 && moved.slot != next.slot && fresh.slot == next.slot && run.num_loaded() == 3,
+             "no saved prompt came into another slot");
+}
+
+void SlotCase::one_past() {
+  settings_.slots = 1;
+  SlotRun run(setting_, settings_, result_);
+  run.run({{{1, 54}}});
+  // From the checkpoint at 50; one more is made at 51.
+  run.run({{{1, 51}, {2, 4}}});
+  const SlotRecord parted = run.run({{{1, 50}, {3, 40}}});
+  const SlotRecord last = run.run({{{1, 50}, {3, 1}, {4, 10}}, {101, 2}});
+  run.count();
+  run.expect(parted.hit_tokens == 50 && last.hit_tokens >= 50 && run.num_restored() == 3,
+             "no checkpoint lay one token past where a prompt went on");
+}
+
 }  // namespace
 
 std::int64_t slot_case_memory_bytes(const CachePlan& plan) {
@@ -168,12 +206,15 @@ SlotSettings slot_case_settings(const CachePlan& plan) {
   settings.step_tokens = small_step;
   settings.checkpoint_step = 0;
   if (settings.checkpoints > 0) settings.checkpoints = 4;
+  settings.saves_idle = true;
+  settings.least_similarity = SlotSettings{}.least_similarity;
   return settings;
 }
 
 std::string reason_not_to_run(ForwardCase forward_case, const SlotSettings& settings) {
+  if (forward_case == ForwardCase::saved_prompts && !settings.saves_prompts()) return "no prompt is saved on the host";
   const bool restores = forward_case == ForwardCase::resume || forward_case == ForwardCase::branch ||
-                        forward_case == ForwardCase::chunks;
+                        forward_case == ForwardCase::chunks || forward_case == ForwardCase::one_past;
   return restores && settings.checkpoints == 0 ? "no checkpoint is made, so none is restored" : "";
 }
 
@@ -188,6 +229,8 @@ void run_slot_case(ForwardCase forward_case, const ForwardSetting& setting, Forw
     case ForwardCase::chunks: return run.chunks();
     case ForwardCase::eviction: return run.eviction();
     case ForwardCase::decode_state: return run.decode_state();
+    case ForwardCase::saved_prompts: return run.saved_prompts();
+    case ForwardCase::one_past: return run.one_past();
     default: throw std::logic_error("a case of slots");
   }
 }

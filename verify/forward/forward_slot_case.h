@@ -16,7 +16,8 @@ inline constexpr std::int64_t most_forward_cells = 256;
 std::int64_t slot_case_memory_bytes(const CachePlan& plan);
 
 /// The server of a plan as the cases run it, with at most its slots and cells: steps of 16 tokens, so that prompts stay
-/// short; checkpoints where the plan has any, as many as a case needs. Pre: the plan is of `slot_case_memory_bytes`.
+/// short; checkpoints where the plan has any, as many as a case needs; prompts saved where it saves any, in the case of
+/// these. Pre: the plan is of `slot_case_memory_bytes`.
 SlotSettings slot_case_settings(const CachePlan& plan);
 
 /// Why the case has nothing to show with these settings; empty where it has.

@@ -21,6 +21,13 @@ constexpr std::array<std::int64_t, 3> kept_of_step{2, 1, 4};
 
 constexpr std::uint64_t rejected_content = 77;
 
+/// The server of a run: it restores no checkpoint of other tokens unless that is planted.
+SlotSettings server_of(const SlotSettings& settings, const ForwardSetting& setting) {
+  SlotSettings server = settings;
+  server.keeps_one_past = setting.fault == ForwardFault::restored_stale_checkpoint;
+  return server;
+}
+
 }  // namespace
 
 std::vector<ContentRun> SlotPrompt::all() const {
@@ -33,11 +40,11 @@ SlotRun::SlotRun(const ForwardSetting& setting, const SlotSettings& settings, Fo
     : setting_(setting),
       result_(result),
       engine_(setting.plan, setting.network, setting.views, setting.backends, setting.fault, setting.layout_fault),
-      replay_(settings),
+      replay_(server_of(settings, setting)),
       held_(static_cast<std::size_t>(settings.slots)) {
   const ArenaPlan& cells = setting.plan.arenas.front();
   const std::int64_t usable = cells.usable_ids();
-  expects(settings.cells <= usable && settings.slots <= setting.plan.rows->sequences && !settings.saves_prompts(),
+  expects(settings.cells <= usable && settings.slots <= setting.plan.rows->sequences,
           "the plan has rows for all slots, and cells");
   expects(std::gcd(cell_stride, usable) == 1, "every cell comes once");
   // Drafts that will be rejected have cells too.
@@ -55,12 +62,14 @@ SlotRecord SlotRun::run(const SlotPrompt& request) {
   const SlotRecord record = replay_.run(asked, prompt, {.held = held});
   ++result_.requests;
   if (record.status == RequestStatus::ok) {
+    follow_host(record);
     clear_emptied();
     go_back(record);
     compute_prompt(record);
     const bool fits = replay_.slots()[static_cast<std::size_t>(record.slot)].tokens() == held.back().end_token;
     expect(fits, fmt::format("what request {} generates did not fit", record.index));
     if (fits) decode(record);
+    held_by(record).request = record.index;
   } else {
     expect(false, fmt::format("request {} did not fit", record.index));
   }
@@ -88,6 +97,52 @@ void SlotRun::clear_emptied() {
     held_[slot].checkpoints.clear();
     ++num_cleared_;
   }
+}
+
+void SlotRun::follow_host(const SlotRecord& record) {
+  const std::list<SavedSequence>& entries = replay_.saved().entries();
+  for (const SavedSequence& entry : entries)
+    if (!saved_.contains(entry.request)) save(entry.request);
+  if (record.loaded_tokens > 0) load(record);
+  std::erase_if(saved_, [&](const auto& own) {
+    return std::none_of(entries.begin(), entries.end(),
+                        [&](const SavedSequence& entry) { return entry.request == own.first; });
+  });
+}
+
+void SlotRun::save(std::int64_t request) {
+  const auto held = std::find_if(held_.begin(), held_.end(), [&](const Held& one) {
+    return one.request == request && !one.cells.empty();
+  });
+  expects(held != held_.end(), "what is saved was in a slot");
+  const std::int64_t slot = held - held_.begin();
+  Saved& saved = saved_[request];
+  saved.is_spoilt = held->accepted != held->right_accepted;
+  settle(slot);
+  saved.states = engine_.save_state_slot(first_row(slot));
+  saved.cells = engine_.save_cells(held->table);
+  for (const BlockId cell : held->table) saved.written.push_back(written_[cell]);
+  saved.checkpoints = held->checkpoints;
+  const SequenceBytes& bytes = setting_.plan.rows->bytes;
+  const std::int64_t planned =
+      std::ssize(held->cells) * (bytes.tokens.per_token + (bytes.draft ? bytes.draft->per_token : 0));
+  expect(std::ssize(saved.cells) == planned,
+         fmt::format("K and V of a saved prompt have {} bytes, the plan says {}", saved.cells.size(), planned));
+}
+
+void SlotRun::load(const SlotRecord& record) {
+  ++num_loaded_;
+  const Saved& saved = saved_.at(record.loaded_request);
+  Held& held = held_by(record);
+  give_back(held, 0);
+  take(held, record.loaded_tokens);
+  engine_.load_cells(saved.cells, held.table);
+  for (std::size_t i = 0; i < held.table.size(); ++i) written_[held.table[i]] = saved.written[i];
+  held.accepted = held.right_accepted = 1;
+  held.checkpoints = saved.checkpoints;
+  const bool is_lost = planted(ForwardFault::lost_saved_state), ends_there = record.hit_tokens == record.loaded_tokens;
+  num_planted_ += ends_there && (is_lost || saved.is_spoilt);
+  if (!is_lost) engine_.load_state_slot(saved.states, first_row(record.slot));
 }
 
 void SlotRun::give_back(Held& held, std::int64_t from) {
@@ -143,11 +198,28 @@ void SlotRun::restore(const SlotRecord& record) {
     ++num_planted_;
   }
   const Checkpoint& checkpoint = found->second;
+  const Checkpoint* const foreign =
+      planted(ForwardFault::state_of_another_checkpoint) ? foreign_checkpoint(record, checkpoint) : nullptr;
   const bool is_stale = planted(ForwardFault::stale_checkpoint) &&
                         !std::equal(checkpoint.contents.begin(), checkpoint.contents.end(), contents_.begin());
-  num_planted_ += checkpoint.is_spoilt || is_stale;
-  engine_.load_state_slot(checkpoint.states, first_row(record.slot));
+  num_planted_ += checkpoint.is_spoilt || is_stale || foreign || record.restored_stale;
+  engine_.load_state_slot(foreign ? foreign->states : checkpoint.states, first_row(record.slot));
   held.accepted = held.right_accepted = 1;
+}
+
+const SlotRun::Checkpoint* SlotRun::foreign_checkpoint(const SlotRecord& record, const Checkpoint& own) const {
+  const auto other_in = [&](const std::map<std::int64_t, Checkpoint>& checkpoints) -> const Checkpoint* {
+    for (const auto& [tokens, checkpoint] : checkpoints)
+      if (checkpoint.contents.back() != own.contents.back()) return &checkpoint;
+    return nullptr;
+  };
+  for (const auto& [request, saved] : saved_)
+    if (const Checkpoint* const other = other_in(saved.checkpoints)) return other;
+  for (std::size_t slot = 0; slot < held_.size(); ++slot) {
+    if (static_cast<std::int64_t>(slot) == record.slot) continue;
+    if (const Checkpoint* const other = other_in(held_[slot].checkpoints)) return other;
+  }
+  return nullptr;
 }
 
 void SlotRun::drop_checkpoints(const SlotRecord& record) {
@@ -175,10 +247,10 @@ void SlotRun::make_checkpoint(const SlotRecord& record, std::int64_t tokens, boo
   checkpoints[tokens] = std::move(made);
 }
 
-void SlotRun::settle(const SlotRecord& record) {
-  Held& held = held_by(record);
+void SlotRun::settle(std::int64_t slot) {
+  Held& held = held_[static_cast<std::size_t>(slot)];
   if (held.accepted == 1) return;
-  const std::vector<std::vector<BlockId>> rows = draft_blocks(blocks_of(record.slot));
+  const std::vector<std::vector<BlockId>> rows = draft_blocks(blocks_of(slot));
   engine_.move_accepted(rows, rows, held.accepted);
   held.accepted = held.right_accepted = 1;
 }
@@ -193,7 +265,7 @@ void SlotRun::compute_prompt(const SlotRecord& record) {
   }
   if (const auto first = stops.find(from); first != stops.end()) {
     num_planted_ += held_by(record).accepted != held_by(record).right_accepted;
-    settle(record);
+    settle(record.slot);
     make_checkpoint(record, from, false);
   }
   for (std::int64_t done = from; done < end;) {
@@ -210,6 +282,7 @@ void SlotRun::compute_prompt(const SlotRecord& record) {
 void SlotRun::decode(const SlotRecord& record) {
   const std::int64_t end = std::ssize(contents_);
   std::size_t step = 0;
+  DraftRows rows{.rows = drafts()};
   for (std::int64_t done = record.input_length; done < end;) {
     if (drafts() == 0) {
       compute(record, {.tokens = 1, .kept = 1, .is_decode = true});
@@ -218,7 +291,10 @@ void SlotRun::decode(const SlotRecord& record) {
     }
     const std::int64_t kept = std::min({kept_of_step[step++ % kept_of_step.size()], 1 + drafts(), end - done});
     compute(record, {.tokens = 1 + drafts(), .kept = kept, .rows = true, .is_decode = true});
-    result_.rejected += 1 + drafts() - kept;
+    const std::int64_t rejected = 1 + drafts() - kept;
+    rows.step(1 + drafts());
+    expects(rejected == 0 || (rows.is_right(rejected) && rows.take_back(rejected)), "rows take back what is rejected");
+    result_.rejected += rejected;
     done += kept;
   }
 }
@@ -229,7 +305,7 @@ void SlotRun::compute(const SlotRecord& record, const Step& step) {
   take(held, end);
   const RequestBlocks blocks = blocks_of(record.slot);
   num_planted_ += held.accepted != held.right_accepted;
-  if (!step.rows) settle(record);
+  if (!step.rows) settle(record.slot);
   // Rejected: not what the sequence goes on with.
   std::vector<std::uint64_t> tokens(contents_.begin(), contents_.begin() + start + step.kept);
   tokens.resize(static_cast<std::size_t>(end), rejected_content);

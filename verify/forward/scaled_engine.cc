@@ -65,7 +65,6 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
     scaled.own.reset(row_key::ctx_size);  // as many as the cases need
     scaled.own.reset(row_key::batch_size);
     scaled.own.reset(row_key::ubatch_size);
-    scaled.own.set(row_key::cache_ram, 0);  // what a slot gives away is not followed to the host
   }
   set_memory(scaled, 1);
   scaled.num_blocks = 1 << 20;

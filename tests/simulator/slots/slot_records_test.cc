@@ -1,6 +1,7 @@
 // What the server of llama.cpp b11312 did, request by request and event by event.
 #include <doctest/doctest.h>
 
+#include "simulator/slots/draft_rows.h"
 #include "test_paths.h"
 #include "tests/simulator/slots/llama_records.h"
 
@@ -52,4 +53,26 @@ TEST_CASE("golden: a checkpoint that outlives its tokens is restored for others,
     stale += restored_stale;
   }
   CHECK(stale == 2);
+}
+
+TEST_CASE("golden: the last tokens are taken back once a step, as many as there are rows, and no further than it") {
+  std::ifstream file(HYBRIDKV_TEST_DATA "/llama.cpp/rollback.jsonl");
+  REQUIRE(file.is_open());
+  std::size_t done = 0, wrong = 0;
+  for (std::string line; std::getline(file, line);) {
+    const json record = json::parse(line);
+    CAPTURE(line);
+    const std::int64_t back = record["back"];
+    DraftRows rows{.rows = record["rows"]};
+    rows.step(record["last_step"]);
+    CHECK(rows.take_back(back) == record["done"].get<bool>());
+    if (!record["done"].get<bool>()) continue;
+    ++done;
+    if (record["again"] == 1) CHECK(rows.take_back(1) == record["again_done"].get<bool>());
+    const bool differs = record["largest_logit_difference"].get<double>() != 0;
+    wrong += differs;
+    CHECK(differs != rows.is_right(back));
+  }
+  CHECK(done > 0);
+  CHECK(wrong > 0);
 }

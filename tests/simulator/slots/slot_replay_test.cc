@@ -223,6 +223,15 @@ TEST_CASE("golden: a checkpoint one token past the place is restored for another
   const SlotRecord wrong = server.run({{9, 150}, {51, 1}, {52, 30}});
   CHECK(wrong.hit_tokens == 151);
   CHECK(wrong.restored_stale);
+  settings.keeps_one_past = false;
+  Server right(settings);
+  right.run({{9, 154}});
+  right.run({{9, 151}, {50, 4}});
+  right.run({{9, 150}, {51, 240}});
+  CHECK(right.checkpoints(0) == Places{118, 150, 354, 386});
+  const SlotRecord before = right.run({{9, 150}, {51, 1}, {52, 30}});
+  CHECK(before.hit_tokens == 150);
+  CHECK_FALSE(before.restored_stale);
 }
 
 TEST_CASE("edge: without checkpoints only what a slot ends with is continued; settings out of range are refused") {

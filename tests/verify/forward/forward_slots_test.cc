@@ -44,19 +44,29 @@ ModelSpec small_slots(DType dtype = DType::fp32, const RecurrentSpec& family = G
 
 bool restores(ForwardCase forward_case) {
   return forward_case == ForwardCase::resume || forward_case == ForwardCase::branch ||
-         forward_case == ForwardCase::chunks;
+         forward_case == ForwardCase::chunks || forward_case == ForwardCase::one_past;
 }
 
-/// Every case passed in both modes; without checkpoints those that restore one have nothing to show.
+/// Needs something that mode none does not keep.
+bool needs_host(ForwardCase forward_case) {
+  return restores(forward_case) || forward_case == ForwardCase::saved_prompts;
+}
+
+/// Every case passed in both modes; without checkpoints those that restore one have nothing to show, in mode none none
+/// that saves prompts either.
 void check_slots_passed(const ForwardReport& report, bool keeps_checkpoints = true) {
   CHECK(report.passed());
   CHECK(report.results.size() == 2 * forward_cases_of(rules_of_llama_cpp).size());
   for (const ForwardResult& result : report.results) {
     CAPTURE(to_string(result.forward_case));
     CAPTURE(to_string(result.mode));
-    const bool applies = !restores(result.forward_case) || (keeps_checkpoints && result.mode == CacheMode::align);
+    const bool keeps = result.mode == CacheMode::align;
+    const bool applies = restores(result.forward_case) ? keeps_checkpoints && keeps
+                                                       : keeps || !needs_host(result.forward_case);
     CHECK_MESSAGE(result.status == (applies ? ForwardStatus::passed : ForwardStatus::does_not_apply), result.message);
-    if (!applies) CHECK(result.message == "no checkpoint is made, so none is restored");
+    if (!applies)
+      CHECK(result.message == (restores(result.forward_case) ? "no checkpoint is made, so none is restored"
+                                                             : "no prompt is saved on the host"));
     CHECK((result.tokens > 0) == applies);
     CHECK(result.tolerance < 0.1);
   }
@@ -72,8 +82,8 @@ struct Bench {
   std::vector<AttentionBackend> backends{AttentionBackend::paged};
   ForwardSetting setting;
 
-  explicit Bench(std::int64_t drafts = 0)
-      : plan(plan_with(model, drafts)),
+  explicit Bench(std::int64_t drafts = 0, std::int64_t cache_ram = 0)
+      : plan(plan_with(model, drafts, cache_ram)),
         network(std::make_shared<const ForwardNetwork>(make_network(model, plan, 16, 1))),
         references(network),
         views(bind_views(plan)),
@@ -81,11 +91,11 @@ struct Bench {
     setting.slots = slot_case_settings(plan);
   }
 
-  static CachePlan plan_with(const ModelSpec& model, std::int64_t drafts) {
+  static CachePlan plan_with(const ModelSpec& model, std::int64_t drafts, std::int64_t cache_ram) {
     EngineSpec engine = llama();
     engine.max_running_requests = most_forward_slots;
     engine.own.set(row_key::kv_unified, true);
-    engine.own.set(row_key::cache_ram, 0);
+    engine.own.set(row_key::cache_ram, cache_ram);
     engine.speculative_tokens = drafts;
     engine.memory_bytes = slot_case_memory_bytes(make_plan(model, engine, {.max_model_lens = {1}}));
     return make_plan(model, engine, {.max_model_lens = {1}});
@@ -127,6 +137,13 @@ TEST_CASE("law: a plan of the cases has their rows and cells, and an engine with
   EngineSpec engine = llama();
   engine.own.set(row_key::ctx_checkpoints, 0);
   check_slots_passed(run_slots(small_slots(), engine), false);
+  // Whatever else is set of the server, the cases run.
+  EngineSpec odd = llama();
+  odd.own.set(row_key::cache_ram, 1);
+  odd.own.set(row_key::cache_idle_slots, false);
+  odd.own.set(row_key::slot_prompt_similarity_percent, 100);
+  odd.own.set(row_key::checkpoint_min_step, 0);
+  check_slots_passed(run_slots(small_slots(), odd));
   const ForwardReport report = run_slots(small_slots());
   REQUIRE(report.slots.has_value());
   CHECK(report.slots->row_bytes == bench.plan.rows->bytes.row_bytes);
@@ -145,7 +162,7 @@ TEST_CASE("fault: every fault of a server with slots is found in every family, b
       REQUIRE(report.results.size() == 2);
       for (const ForwardResult& result : report.results) {
         CAPTURE(to_string(result.mode));
-        const bool has_place = !restores(owner) || result.mode == CacheMode::align;
+        const bool has_place = !needs_host(owner) || result.mode == CacheMode::align;
         CHECK((result.status == ForwardStatus::failed) == has_place);
         CHECK((result.planted > 0) == has_place);
         if (has_place) least = std::min(least, result.times_allowed());
@@ -193,6 +210,36 @@ TEST_CASE("fault: a case whose event did not take place has failed, though every
   shows_nothing(drafting, ForwardCase::drafts);
 }
 
+TEST_CASE("fault: the server's own, a checkpoint one token past, is found in every family and by one case alone") {
+  for (const ForwardResult& result :
+       run_slots(small_slots(), llama(), ForwardFault::restored_stale_checkpoint).results) {
+    CAPTURE(to_string(result.forward_case));
+    const bool found = result.forward_case == ForwardCase::one_past && result.mode == CacheMode::align;
+    CHECK((result.status == ForwardStatus::failed) == found);
+    if (!found) CHECK(result.status == ForwardStatus::does_not_apply);
+  }
+}
+
+TEST_CASE("edge: a saved prompt that its slot goes on from has the bytes of its cells, in other cells than it had") {
+  const Bench bench(0, 8192);
+  SlotSettings settings = *bench.setting.slots;
+  settings.slots = 2;
+  settings.cells = 64;
+  ForwardResult result;
+  SlotRun slots(bench.setting, settings, result);
+  slots.run({{{1, 30}}, {101, 4}});
+  slots.run({{{2, 20}}});
+  // A copy of the prompt ends before the saved one does: its checkpoint is restored, what lies behind it goes.
+  const SlotRecord copy = slots.run({{{1, 30}}, {102, 2}});
+  slots.count();
+  CHECK(result.message == "");
+  CHECK(copy.loaded_tokens == 34);
+  CHECK(copy.loaded_request == 0);
+  CHECK(copy.hit_tokens == 26);
+  CHECK(slots.num_loaded() == 1);
+  CHECK(result.times_allowed() < 1);
+}
+
 TEST_CASE("edge: a prompt or a decode that all cells do not hold, are said") {
   Bench plain;
   SlotSettings settings = *plain.setting.slots;
@@ -220,7 +267,7 @@ TEST_CASE("edge: cases and faults that slots do not have are refused with those 
   CHECK_THROWS_WITH_AS(run_slots(small_slots(), llama(), {}, {ForwardCase::preemption}),
                        "--case preemption: requests of llama.cpp go through the slots of a server, which has no such "
                        "case; take one of resume, branch, drafts, fresh-blocks, recycling, chunks, eviction, "
-                       "decode-state",
+                       "decode-state, saved-prompts, one-past",
                        InputError);
   CHECK_THROWS_WITH_AS(run_slots(small_slots(), llama(), ForwardFault::tombstone_slot),
                        doctest::Contains("--inject tombstone-slot: requests of llama.cpp go through the slots of a "

@@ -68,7 +68,7 @@ SpecPlan recurrent_spec(const LayerSet& set, const StateContext& context, const 
   SpecPlan spec;
   spec.state = state_of(*set.recurrent, context);
   if (conv_layout_of(*set.recurrent, engine) == ConvStateLayout::ds) put_channels_outside(*spec.state);
-  if (keeps_tensors_apart(engine.strategy)) spec.state = place_state_tensors_apart(std::move(spec.state->tensors));
+  if (gives_tensors_pages(engine.strategy)) spec.state = place_state_tensors_apart(std::move(spec.state->tensors));
   spec.unpadded_page_bytes = spec.state->bytes;
   spec.checkpoint_blocks = checkpoint_blocks(*set.recurrent, model, engine);
   spec.num_pages = static_cast<std::int64_t>(set.layers.size());

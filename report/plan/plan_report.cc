@@ -227,7 +227,9 @@ std::vector<std::pair<std::string, std::string>> large_page_facts(const CachePla
   for (const GroupPlan& group : plan.groups)
     facts.emplace_back("small pages",
                        fmt::format("{} of {} in a large one of {}", human_count(group.entries_per_id),
-                                   exact_bytes(plan.entry_bytes(group)), plan.spec_of(group).kind));
+                                   exact_bytes(plan.entry_bytes(group)),
+                                   plan.spec_of(group).kind +
+                                       (group.tensor ? " " + plan.tensors_of(group).front().name : std::string())));
   return facts;
 }
 

@@ -191,6 +191,7 @@ TableRule CacheGeometry::attention_table(std::int64_t group) const {
 }
 
 TableRule CacheGeometry::state_table() const {
+  if (has_own_checkpoints()) return table_of_checkpoints(state_block(), speculative_tokens);
   return table_of_states(mode, state_block(), speculative_tokens, rules.checkpoint_blocks);
 }
 

@@ -116,6 +116,8 @@ struct CacheGeometry {
   std::int64_t checkpoint_step() const { return one_block() ? block_size_tokens : own_checkpoint_step(); }
   /// Mode none with recurrent groups keeps no state, so no prefix is ever found again.
   bool caches_prefixes() const { return state_groups == 0 || mode != CacheMode::none; }
+  /// Does the engine keep states at multiples of a number of its own, beside the running one?
+  bool has_own_checkpoints() const { return mode == CacheMode::all && rules.engine->checkpoint_tokens; }
   /// Are chunks cut so that states are written at block boundaries?
   bool aligns_chunks() const { return state_groups > 0 && mode == CacheMode::align; }
   /// Does any state stand for a number of tokens? In mode none a state is that of the whole request.

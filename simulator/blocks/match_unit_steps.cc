@@ -57,10 +57,10 @@ bool MatchUnitSteps::admit(RequestBlocks& request, const CachedPrompt& prompt, c
   add_first(request, whole, whole.end, keep_watermark);
   cache_.held.add_demand(request, prompt.tokens, cache_.demand);
   cap_windows(whole.start, whole.end);
-  if (!cache_.fits()) return false;
+  if (!cache_.fits(request, CacheParts::Tables::found)) return false;
   add_first(request, chunk, room(chunk.end), keep_watermark);
   cache_.held.add_demand(request, prompt.tokens, cache_.demand);
-  if (!cache_.fits()) return false;
+  if (!cache_.fits(request, CacheParts::Tables::found)) return false;
 
   cache_.attention.hold(request);
   cache_.states.hold(request);
@@ -83,7 +83,7 @@ bool MatchUnitSteps::advance(RequestBlocks& request, const CachedPrompt& prompt,
   const bool takes_states =
       cache_.geometry.aligns_chunks() && columns_.add_demand(request, chunk, false, cache_.demand);
   if (takes_attention || takes_states) {
-    if (!cache_.fits()) return false;
+    if (!cache_.fits(request, CacheParts::Tables::held)) return false;
     grow(request, chunk, false);
   }
   publish(request, prompt, chunk);

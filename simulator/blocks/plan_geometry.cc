@@ -39,7 +39,7 @@ void set_attention_block(CacheGeometry& geometry, const CachePlan& plan) {
 CacheGeometry arenas_of(const CachePlan& plan) {
   CacheGeometry geometry;
   geometry.attention_groups = 0;
-  geometry.mode = plan.cache_mode;
+  geometry.mode = plan.keeps_every_boundary() ? CacheMode::all : plan.cache_mode;
   geometry.speculative_tokens = plan.speculative_tokens;
   if (plan.strategy == Strategy::two_level) return geometry;  // an arena a group, see add_group
   geometry.num_blocks = plan.arenas.front().num_ids;

@@ -335,7 +335,7 @@ void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& 
           ++work_.state_copies;
         }
         if (part.computed == chunk.end) break;
-        part.end = plan_.cache_mode == CacheMode::all
+        part.end = plan_.keeps_every_boundary()
                        ? std::min(chunk.end, (part.computed / block + 1) * block)
                        : chunk.end;
         if (part.computed < chunk.kept_tokens) part.end = std::min(part.end, chunk.kept_tokens);

@@ -68,7 +68,7 @@ TEST_CASE("golden: a request has a running state and one for every 512 tokens, i
   CHECK(group_ids(plan, plan.groups[1], 32'768) == 8);
   CHECK(group_ids(plan, plan.groups[2], 32'768) == 1);
   CHECK(plan.capacity.front().blocks_per_request == 10);
-  CHECK(plan.capacity.front().bytes_per_request == 10 * 849'346'560);
+  CHECK(plan.capacity.front().bytes_per_request == std::int64_t{10} * 849'346'560);
   CHECK(plan.prefix.match_unit_tokens == 512);
   CHECK(plan.prefix.duplicate_misses_up_to_tokens == 512);
   CHECK(!plan.prefix.duplicate_misses_multiples_of_tokens);

@@ -49,8 +49,8 @@ TableRule table_of_recurrence(const Arrangement& arrangement, const SpecPlan& sp
   if (arrangement.pool_groups)
     return {.states = 1, .why = "the running state: a snapshot takes a slot that is free or idle, or is left out"};
   if (arrangement.rules->checkpoint_tokens && arrangement.keeps_every_boundary())
-    return table_of_checkpoints(spec.block_size_tokens, arrangement.speculative_tokens);
-  return table_of_states(arrangement.cache_mode, spec.block_size_tokens, arrangement.speculative_tokens,
+    return table_of_checkpoints(spec.block_size_tokens, arrangement.draft_states());
+  return table_of_states(arrangement.cache_mode, spec.block_size_tokens, arrangement.draft_states(),
                          spec.checkpoint_blocks);
 }
 

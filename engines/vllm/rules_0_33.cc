@@ -4,6 +4,8 @@
 #include <array>
 
 #include "engines/vllm/sources.h"
+#include "planner/replay_rows.h"
+#include "planner/replay_settings.h"
 
 namespace hybridkv {
 
@@ -14,6 +16,13 @@ constexpr UnservedModels unserved_by_0_33[] = {{"Bamba", "BambaForCausalLM"},
                                                {"MiniMax-Text", "MiniMaxText01ForCausalLM"},
                                                {"MiniMax-M1", "MiniMaxM1ForCausalLM"},
                                                {"plamo-2", "Plamo2ForCausalLM"}};
+
+constexpr OwnKey keys_of_0_33[] = {
+    {&replay_key::use_replayssm, "pages of mamba2 states hold the inputs of the last tokens too, and a request has no "
+                                 "states for drafts; served for Nemotron-H models"},
+    {&replay_key::replayssm_buffer_len, "tokens whose inputs use_replayssm keeps"},
+    {&replay_key::mamba_backend, "kernels of mamba2 states; with flashinfer use_replayssm keeps the inputs of a step "
+                                 "more, takes drafts and caches no prefixes"}};
 
 std::string_view source_of_0_33(RuleOf rule) {
   return rule == RuleOf::prefixes ? "vLLM 0.33 HybridKVCacheCoordinator" : source_of_blocks(rule);
@@ -40,8 +49,10 @@ constexpr auto taken_by_0_33 = [] {
 const EngineRules rules_of_vllm_0_33 = {.name = "vllm-0.33",
                                         .title = "vLLM 0.33.0",
                                         .unserved = unserved_by_0_33,
+                                        .own_keys = keys_of_0_33,
                                         .source = source_of_0_33,
                                         .takes = taken_by_0_33,
+                                        .validate = validate_replay,
                                         .has_mode_all = false,
                                         .caches_by_default = true,
                                         .one_allocation = true,

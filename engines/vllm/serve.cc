@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "planner/replay_settings.h"
+
 namespace hybridkv {
 
 namespace {
@@ -61,6 +63,13 @@ std::string mode_flag(CacheMode mode, const EngineRules& rules) {
   return fmt::format("--enable-prefix-caching --mamba-cache-mode {}", to_string(mode));
 }
 
+void add_vllm_replay(CommandLine& line, const EngineSpec& engine) {
+  if (engine.own.find(replay_key::mamba_backend) == StateKernels::flashinfer) line.add("--mamba-backend flashinfer");
+  if (!engine.own[replay_key::use_replayssm]) return;
+  line.add("--use-replayssm");
+  if (const auto kept = engine.own.find(replay_key::replayssm_buffer_len)) line.add("--replayssm-buffer-len", *kept);
+}
+
 }  // namespace
 
 std::vector<EngineSetting> vllm_settings(const BlockChoice& choice) {
@@ -115,6 +124,7 @@ ServeCommand serve_vllm(const Served& served) {
   if (served.scheduler.long_prefill_threshold != defaults.long_prefill_threshold)
     line.add("--long-prefill-token-threshold", served.scheduler.long_prefill_threshold);
   if (!engine.hybrid_manager) line.add("--disable-hybrid-kv-cache-manager");
+  add_vllm_replay(line, engine);
   add_vllm_drafts(line, engine, serve.beside);
   say_what_vllm_lacks(engine, serve.beside);
   if (engine.attention_pack_size == 1) {

@@ -191,8 +191,8 @@ TableRule CacheGeometry::attention_table(std::int64_t group) const {
 }
 
 TableRule CacheGeometry::state_table() const {
-  if (has_own_checkpoints()) return table_of_checkpoints(state_block(), speculative_tokens);
-  return table_of_states(mode, state_block(), speculative_tokens, rules.checkpoint_blocks);
+  if (has_own_checkpoints()) return table_of_checkpoints(state_block(), draft_states());
+  return table_of_states(mode, state_block(), draft_states(), rules.checkpoint_blocks);
 }
 
 std::int64_t CacheGeometry::attention_step() const {

@@ -162,7 +162,7 @@ class InvariantChecker {
       const StateTable& table = tables[group];
       require(positions_ ? table.running_index() >= running : table.running_index() == running,
               "request {} lacks its running state in group {}", id, group);
-      require(std::ssize(table.spare) == geometry_.speculative_tokens, "request {} holds {} speculative states", id,
+      require(std::ssize(table.spare) == geometry_.draft_states(), "request {} holds {} speculative states", id,
               table.spare.size());
       const std::size_t most = geometry_.mode == CacheMode::none ? 1 : positions_ ? 3 : 2;
       require(geometry_.mode == CacheMode::all || table.live.size() <= most,

@@ -41,6 +41,7 @@ CacheGeometry arenas_of(const CachePlan& plan) {
   geometry.attention_groups = 0;
   geometry.mode = plan.keeps_every_boundary() ? CacheMode::all : plan.cache_mode;
   geometry.speculative_tokens = plan.speculative_tokens;
+  geometry.replays_drafts = plan.draft_states() < plan.speculative_tokens;
   if (plan.strategy == Strategy::two_level) return geometry;  // an arena a group, see add_group
   geometry.num_blocks = plan.arenas.front().num_ids;
   for (std::size_t arena = 1; arena < plan.arenas.size(); ++arena)

@@ -91,7 +91,7 @@ std::int64_t StateManager::needed_first(std::int64_t hit, std::int64_t tokens) c
   if (geometry_.mode == CacheMode::all) states = last + 1 - hit / block_;
   // A state in the middle of a block is copied before the chunk, and again where the chunk leaves that block.
   if (geometry_.mode == CacheMode::align && hit % block_ != 0 && last > hit / block_) states = 2;
-  return states + geometry_.speculative_tokens;
+  return states + geometry_.draft_states();
 }
 
 std::int64_t StateManager::needed_next(const RequestBlocks& request, std::int64_t tokens) const {
@@ -149,7 +149,7 @@ std::int64_t StateManager::grow(RequestBlocks& request, std::int64_t tokens, boo
       }
     }
     if (first_chunk)
-      for (std::int64_t i = 0; i < geometry_.speculative_tokens; ++i)
+      for (std::int64_t i = 0; i < geometry_.draft_states(); ++i)
         table.spare.push_back(own.take(BlockKind::state));
   }
   request.state_tail_shared = false;

@@ -257,7 +257,7 @@ std::int64_t cache_byte_by_rule(const CacheFacts& facts, const CacheByte& at) {
 
 std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::span<const std::int64_t> index) {
   Checked end = 0;
-  for (const std::string_view name : {"conv", "ssm", "ring"})
+  for (const std::string_view name : {"conv", "ssm", "x_ring", "dt_ring", "b_ring", "ring"})
     for (const StateTensor& candidate : state.tensors) {
       if (candidate.name != name) continue;
       const std::int64_t element = element_bytes(candidate.dtype);

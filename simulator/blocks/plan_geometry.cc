@@ -11,6 +11,7 @@
 #include "planner/demand.h"
 #include "planner/evidence.h"
 #include "planner/prefix.h"
+#include "planner/state_settings.h"
 
 namespace hybridkv {
 
@@ -127,6 +128,7 @@ void set_rules(CacheGeometry& geometry, const CachePlan& plan, const EngineSpec&
     geometry.scheduler.max_model_len = std::max(geometry.scheduler.max_model_len.value_or(1), capacity.max_model_len);
   geometry.in_flight_tokens = Checked(plan.max_num_batched_tokens) * plan.concurrent_batches;
   geometry.rules = prefix_rules_of(plan);
+  geometry.rules.exact_junctions = engine.own[state_key::enable_mamba_shared_prefix_checkpoint];
   if (!plan.rules->match_units)
     geometry.drafter_drops_block = drafter_drops_block(engine);
   else if (plan.prefix.match_error.empty())

@@ -80,3 +80,13 @@ TEST_CASE("edge: what the engine refuses with the ring is refused, with the way 
              "fewer than the 4 tokens of a step"));
   CHECK(refusal(", mamba_backend: flashinfer") == "no error");
 }
+
+TEST_CASE("edge: states are rounded at random in fp16 alone, and kept where prompts part where that is asked for") {
+  CHECK(refusal(", enable_mamba_cache_stochastic_rounding: true").find("set engine.ssm_dtype: fp16") !=
+        std::string::npos);
+  const CachePlan rounded = plan_with(", enable_mamba_cache_stochastic_rounding: true, ssm_dtype: fp16");
+  CHECK(states_of(rounded).state->bytes == 61'440 + 128 * 64 * 128 * 2);
+  const std::string key = ", enable_mamba_shared_prefix_checkpoint: true";
+  CHECK(geometry_of(plan_with(key), scenario_with(key).engine).rules.exact_junctions);
+  CHECK(!geometry_of(plan_with(""), scenario_with("").engine).rules.exact_junctions);
+}

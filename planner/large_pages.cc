@@ -35,7 +35,7 @@ std::optional<std::int64_t> large_page_bytes(std::span<const SpecPlan> specs, co
   return common_multiple(sizes_of(small_pages(specs, engine)), no_limit);
 }
 
-/// A tensor without elements, as of a convolution of a single tap, would be a kind without bytes: it goes with the rest.
+/// A tensor without elements, as of a convolution of one tap, would be a kind without bytes: it goes with the rest.
 bool has_pages_by_tensor(const SpecPlan& spec) {
   if (!spec.state || spec.state->tensors.size() == 1) return false;
   return std::all_of(spec.state->tensors.begin(), spec.state->tensors.end(),

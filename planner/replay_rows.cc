@@ -37,8 +37,8 @@ void refuse_flashinfer_settings(const EngineSpec& engine) {
                                                                kept, most_flashinfer_tokens));
   if (kept < step)
     throw SpecError("engine.replayssm_buffer_len",
-                    fmt::format("is {}, fewer than the {} tokens of a step with drafts; take at least as many, or fewer "
-                                "drafts", kept, step));
+                    fmt::format("is {}, fewer than the {} tokens of a step with drafts; take at least as many, or "
+                                "fewer drafts", kept, step));
   if (engine.cache_mode != CacheMode::none)
     throw SpecError("engine.cache_mode", "caches prefixes, which FlashInfer's kernels do not do with "
                                          "engine.use_replayssm; take none, or engine.mamba_backend triton");
@@ -101,7 +101,8 @@ void derive_replay_ring(const SpecPlan& spec, const EngineSpec& engine, Derivati
   add("head", "dt_ring", axes.heads, "head = heads of the state", {heads});
   add("dim", "x_ring", axes.dim, "dim = dim of the state", {{"dim of the state", axes.dim, ""}});
   add("state", "b_ring", axes.state, "state = state of the state", {{"state of the state", axes.state, ""}});
-  add("group", "b_ring", axes.groups, "group = (channel - head * dim) / (2 * state): the convolution is over x, B and C",
+  add("group", "b_ring", axes.groups,
+      "group = (channel - head * dim) / (2 * state): the convolution is over x, B and C",
       {{"channel", spec.state->tensors[0].layout.extent("channel"), ""},
        {"head", axes.heads, ""},
        {"dim", axes.dim, ""},

@@ -52,7 +52,7 @@ TableRule table_of_tokens(const KeyMask& mask, std::int64_t block_tokens, std::i
 /// States: 1 + s in mode none, 2 + s + c in mode align, ceil(L / B) + s in mode all. Source: vLLM MambaSpec.
 TableRule table_of_states(CacheMode mode, std::int64_t block_tokens, std::int64_t drafts, std::int64_t exported);
 
-/// The running state and a checkpoint at every multiple of the block, those of drafts beside them: 1 + floor(L / B) + s.
+/// The running state, a checkpoint at every multiple of the block, and states of drafts: 1 + floor(L / B) + s.
 /// Source: Jenga, read.
 TableRule table_of_checkpoints(std::int64_t block_tokens, std::int64_t drafts);
 

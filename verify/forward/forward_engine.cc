@@ -156,7 +156,8 @@ void ForwardEngine::copy_state_slot(BlockId from, BlockId to) {
   for (const ForwardLayer& layer : network_.layers) {
     if (!layer.recurrent) continue;
     const LayerViews& views = views_.at(layer.number);
-    copy_state(state(views, StateIds::of_slot(from), StateUse::read).view(), state(views, StateIds::of_slot(to), StateUse::write).view());
+    copy_state(state(views, StateIds::of_slot(from), StateUse::read).view(),
+               state(views, StateIds::of_slot(to), StateUse::write).view());
     ++work_.state_copies;
   }
 }

@@ -38,7 +38,7 @@ struct StateContext {
 
 /// One tensor of a recurrent state, per rank and sequence position.
 struct StateTensor {
-  std::string name;              ///< "conv" or "ssm"
+  std::string name;              ///< "conv", "ssm", of a ring of inputs "x_ring", "dt_ring" and "b_ring"
   DType dtype = DType::fp32;
   Layout layout;                 ///< dense, axes outermost first, offset 0, elements of `dtype`
   std::int64_t byte_offset = 0;  ///< from the first byte of the page; a multiple of the element size
@@ -56,6 +56,11 @@ struct StateSpec {
   std::int64_t padding_bytes = 0;    ///< bytes between tensors, spent on alignment; part of `bytes`
   bool operator==(const StateSpec&) const = default;
 };
+
+/// Does its page hold the inputs of the last tokens too (ReplaySSM)?
+inline bool has_replay_ring(const StateSpec& state) {
+  return state.tensors.size() > 2 && state.tensors[2].name == "x_ring";
+}
 
 /// Lays tensors one after the other, conv first, each rounded up to a multiple of its element size.
 /// Axes need names and extents only; strides are made dense. Source: vLLM MambaSpec.

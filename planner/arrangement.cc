@@ -66,6 +66,11 @@ std::int64_t Arrangement::grain_tokens(const SpecPlan& spec) const {
   return spec.state && cache_mode == CacheMode::none ? 0 : spec.block_size_tokens;
 }
 
+std::int64_t Arrangement::draft_states() const {
+  const auto replays = [](const SpecPlan& spec) { return spec.state && has_replay_ring(*spec.state); };
+  return std::any_of(specs.begin(), specs.end(), replays) ? 0 : speculative_tokens;
+}
+
 std::int64_t Arrangement::extra_ids_per_request() const {
   Checked ids = 0;
   for (const ExtraPlan& extra : extras) ids += extra.blocks_per_request;

@@ -251,6 +251,12 @@ struct Arrangement {
   /// where it can go on from nothing, since states of mode none are kept for no other request. Pre: the spec is no
   /// ring, as nothing is found again in one.
   std::int64_t grain_tokens(const SpecPlan& spec) const;
+  /// States of a request after its draft tokens: one for each, but none where a state's page holds their inputs.
+  std::int64_t draft_states() const;
+  /// Is a state kept at every boundary of its block, wherever chunks end?
+  bool keeps_every_boundary() const {
+    return cache_mode == CacheMode::all || (cache_mode == CacheMode::align && rules->checkpoint_tokens);
+  }
   /// Ids of arena 0 that every request takes beside its groups'.
   std::int64_t extra_ids_per_request() const;
   /// Bytes beside the pages of each id of arena 0.

@@ -1,4 +1,5 @@
 #include "planner/block_size.h"
+#include "planner/strategies.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,6 +34,21 @@ std::int64_t checkpoint_unit(std::optional<std::int64_t> scan_chunk, std::int64_
                     log.cite(RuleOf::block_size)};
   });
   return unit;
+}
+
+/// C, of an engine that keeps states at multiples of a number of its own.
+std::int64_t engine_checkpoints(const EngineSpec& engine, const DerivationLog& log) {
+  const std::int64_t tokens = engine.mamba_block_size_tokens.value_or(*engine.rules->checkpoint_tokens);
+  log.add([&] {
+    return Decision{{"C", tokens, "tokens"},
+                    engine.mamba_block_size_tokens
+                        ? "as set by the user: a state is kept at every multiple, wherever chunks end"
+                        : "the engine's own: a state is kept at every multiple, wherever chunks end",
+                    {},
+                    engine.mamba_block_size_tokens ? "engine.mamba_block_size_tokens"
+                                                   : log.cite(rule_of(engine.strategy))};
+  });
+  return tokens;
 }
 
 }  // namespace
@@ -109,6 +125,7 @@ std::int64_t alignment_grain(const EngineSpec& engine, const BlockSizeInputs& in
 std::int64_t state_grid(std::optional<std::int64_t> scan_chunk, std::int64_t grain, const EngineSpec& engine,
                         const DerivationLog& log) {
   if (engine.cache_mode == CacheMode::none) return grain;
+  if (engine.rules->checkpoint_tokens) return engine_checkpoints(engine, log);
   if (engine.cache_mode == CacheMode::all) return checkpoint_unit(scan_chunk, grain, engine, log);
   const std::int64_t asked = engine.mamba_block_size_tokens.value_or(grain);
   const std::int64_t grid = checked_lcm(asked, grain);

@@ -122,8 +122,8 @@ std::int64_t longest_request(const Arrangement& arrangement, double requests) {
     const SpecPlan& spec = arrangement.spec_of(*group);
     const std::size_t arena = group->arena.index();
     const GroupPlan& first = *group;
-    std::int64_t tables = 0;  // the groups of a spec stand together and need the same
-    for (; group != arrangement.groups.end() && group->spec == spec.id; ++group) tables += !group->shares_table;
+    std::int64_t tables = 0;  // the groups of a spec stand together
+    for (; group != arrangement.groups.end() && needs_as_many(first, *group); ++group) tables += !group->shares_table;
     if (tables == 0) continue;  // it has the entries of the group before it
     const TableRule rule = table_rule(arrangement, spec);
     const Checked ids =

@@ -97,13 +97,12 @@ Demand load_demand(const Arrangement& arrangement, std::span<const std::int64_t>
 }
 
 void add_request(const Arrangement& arrangement, std::int64_t tokens, Demand& demand) {
-  std::int64_t spec = -1, ids = 0;  // the groups of a spec stand together and need the same
+  const GroupPlan* counted = nullptr;
+  std::int64_t ids = 0;
   for (const GroupPlan& group : arrangement.groups) {
     if (group.shares_table) continue;
-    if (group.spec != spec) {
-      spec = group.spec;
-      ids = group_ids(arrangement, group, tokens);
-    }
+    if (counted == nullptr || !needs_as_many(*counted, group)) ids = group_ids(arrangement, group, tokens);
+    counted = &group;
     std::int64_t& all = demand.ids[group.arena.index()];
     all = Checked(all) + ids;
   }

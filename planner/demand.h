@@ -36,6 +36,11 @@ std::int64_t ids_of_entries(const GroupPlan& group, std::int64_t entries);
 /// The inverse of ids_of_entries: the most entries of one request that so many ids hold.
 std::int64_t entries_in_ids(const GroupPlan& group, std::int64_t ids);
 
+/// Do two groups need as many ids of every request? Those of a spec do, unless large pages hold other numbers of them.
+inline bool needs_as_many(const GroupPlan& one, const GroupPlan& other) {
+  return one.spec == other.spec && one.entries_per_id == other.entries_per_id;
+}
+
 /// Ids of a request in the table of a group.
 std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, std::int64_t tokens);
 

@@ -64,6 +64,9 @@ struct EngineRules {
   bool reserves_null_block = false;       ///< the fit check of the start leaves the null block out
   std::int64_t latent_hybrid_grain = 1;   ///< A of models with states and latents is at least this, in tokens
   std::int64_t concurrent_batches = 1;    ///< steps whose tokens are in flight together
+  /// States are kept at every multiple of so many tokens, wherever chunks end, beside the running one, and mode align
+  /// says so; unset: as the mode says.
+  std::optional<std::int64_t> checkpoint_tokens;
   std::optional<std::int64_t> retention_tokens;  ///< kept states lie so far apart, 0: only the last; unset: all stay
 };
 

@@ -25,10 +25,21 @@ std::vector<SpecPlan> with_block(std::span<const SpecPlan> specs, std::int64_t b
   return sized;
 }
 
-std::optional<std::int64_t> large_page_bytes(std::span<const SpecPlan> specs, const EngineSpec& engine) {
+std::vector<std::int64_t> sizes_of(std::span<const SmallPage> pages) {
   std::vector<std::int64_t> sizes;
-  for (const SpecPlan& spec : specs) sizes.push_back(small_page_bytes(spec, engine));
-  return common_multiple(sizes, no_limit);
+  for (const SmallPage& page : pages) sizes.push_back(page.bytes);
+  return sizes;
+}
+
+std::optional<std::int64_t> large_page_bytes(std::span<const SpecPlan> specs, const EngineSpec& engine) {
+  return common_multiple(sizes_of(small_pages(specs, engine)), no_limit);
+}
+
+/// A tensor without elements, as of a convolution of one tap, would be a kind without bytes: it goes with the rest.
+bool has_pages_by_tensor(const SpecPlan& spec) {
+  if (!spec.state || spec.state->tensors.size() == 1) return false;
+  return std::all_of(spec.state->tensors.begin(), spec.state->tensors.end(),
+                     [](const StateTensor& tensor) { return tensor.bytes() > 0; });
 }
 
 bool is_allowed(std::int64_t block, const DeclaredBlocks& declared) {
@@ -47,8 +58,9 @@ PageCandidate best_block(std::span<const SpecPlan> specs, const EngineSpec& engi
   constexpr std::int64_t most_candidates = 4096;
   std::int64_t state = 0, token = no_limit;
   bool latent = false;
+  for (const SmallPage& page : small_pages(specs, engine))
+    if (specs[static_cast<std::size_t>(page.spec)].state) state = std::max(state, page.bytes);
   for (const SpecPlan& spec : specs) {
-    if (spec.state) state = std::max(state, small_page_bytes(spec, engine));
     if (!spec.attention) continue;
     token = std::min(token, std::int64_t(Checked(spec.num_pages) * spec.layers_per_page * spec.bytes_per_token));
     latent = latent || is_latent(spec.attention->kind);
@@ -68,8 +80,8 @@ PageCandidate best_block(std::span<const SpecPlan> specs, const EngineSpec& engi
 /// Pages that are multiples of the small pages of attention, so that states are whole numbers of them.
 PageCandidate padded_states(std::span<const SpecPlan> specs, const EngineSpec& engine) {
   std::vector<std::int64_t> sizes{engine.page_alignment_bytes};
-  for (const SpecPlan& spec : specs)
-    if (spec.attention) sizes.push_back(small_page_bytes(spec, engine));
+  for (const SmallPage& page : small_pages(specs, engine))
+    if (specs[static_cast<std::size_t>(page.spec)].attention) sizes.push_back(page.bytes);
   const auto alignment = common_multiple(sizes, no_limit);
   if (sizes.size() == 1 || !alignment) return {};
   EngineSpec padded = engine;
@@ -89,8 +101,27 @@ std::optional<std::int64_t> common_multiple(std::span<const std::int64_t> sizes,
   return common;
 }
 
-std::int64_t small_page_bytes(const SpecPlan& spec, const EngineSpec& engine) {
-  return Checked(spec.num_pages) * exact_page_bytes(spec, exact_unit({&spec, 1}, engine));
+std::vector<SmallPage> small_pages(std::span<const SpecPlan> specs, const EngineSpec& engine) {
+  std::vector<SmallPage> pages;
+  const auto add = [&](const SpecPlan& spec, std::optional<std::int64_t> tensor, std::int64_t page) {
+    pages.push_back({spec.id, tensor, page, Checked(spec.num_pages) * page});
+  };
+  for (const SpecPlan& spec : specs) {
+    if (!has_pages_by_tensor(spec)) {
+      add(spec, std::nullopt, exact_page_bytes(spec, exact_unit({&spec, 1}, engine)));
+      continue;
+    }
+    for (std::int64_t i = 0; i < std::ssize(spec.state->tensors); ++i) {
+      const StateTensor& tensor = spec.state->tensors[static_cast<std::size_t>(i)];
+      add(spec, i, round_up(tensor.bytes(), checked_lcm(engine.page_alignment_bytes, element_bytes(tensor.dtype))));
+    }
+  }
+  return pages;
+}
+
+std::string small_page_label(const SpecPlan& spec, std::optional<std::int64_t> tensor) {
+  if (!tensor) return spec_label(spec);
+  return spec.state->tensors[static_cast<std::size_t>(*tensor)].name + ", " + spec_label(spec);
 }
 
 std::string smaller_large_pages(std::span<const SpecPlan> specs, std::optional<std::int64_t> bytes,

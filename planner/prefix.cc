@@ -204,7 +204,8 @@ PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& 
   const std::int64_t smallest = Checked(unit) * (drops ? 2 : 1);
   prefix.min_cacheable_prefix_tokens = smallest;
   // A prompt must be longer than what it hits: its last token is never matched.
-  const bool align = has_recurrent && arrangement.cache_mode == CacheMode::align;
+  const bool align =
+      has_recurrent && arrangement.cache_mode == CacheMode::align && !arrangement.keeps_every_boundary();
   prefix.duplicate_misses_up_to_tokens = smallest;
   if (align) prefix.duplicate_misses_multiples_of_tokens = unit;
   log.add([&] {

@@ -25,23 +25,49 @@ std::int64_t groups_of(const Arrangement& plan, const SpecPlan& spec) {
 
 std::int64_t layers_of(const SpecPlan& spec) { return static_cast<std::int64_t>(spec.layers.size()); }
 
-/// A group of the spec; all of them need the same. Pre: it has one, as where it has layers on this stage.
+/// A group of the spec. Pre: it has one, as where it has layers on this stage.
 const GroupPlan& group_of(const Arrangement& plan, const SpecPlan& spec) {
   return *std::find_if(plan.groups.begin(), plan.groups.end(),
                        [&](const GroupPlan& group) { return group.spec == spec.id; });
 }
 
-std::int64_t ids_of_group(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens) {
-  return group_ids(plan, group_of(plan, spec), tokens);
+/// Do the groups of the spec need different numbers of ids, as kinds of small pages do?
+bool needs_by_tensor(const Arrangement& plan, const SpecPlan& spec) {
+  const GroupPlan& first = group_of(plan, spec);
+  return std::any_of(plan.groups.begin(), plan.groups.end(), [&](const GroupPlan& group) {
+    return group.spec == spec.id && !group.shares_table && !needs_as_many(first, group);
+  });
+}
+
+/// Ids of all groups of the spec.
+std::int64_t ids_of_groups(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens) {
+  Checked ids = 0;
+  for (const GroupPlan& group : plan.groups)
+    if (group.spec == spec.id && !group.shares_table) ids += group_ids(plan, group, tokens);
+  return ids;
+}
+
+/// "spec 0 (gdn)", of a group that has one tensor of it "conv, spec 0 (gdn)".
+std::string label_of(const Arrangement& plan, const GroupPlan& group) {
+  const std::string label = spec_label(plan.spec_of(group));
+  return group.tensor ? plan.tensors_of(group).front().name + ", " + label : label;
 }
 
 std::string numbered(const char* what, const SpecPlan& spec) { return fmt::format("{} {}", what, spec.id); }
 
 /// The ids of all groups of a spec.
 void add_ids(SumRule& sum, const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens) {
+  if (needs_by_tensor(plan, spec)) {
+    for (const GroupPlan& group : plan.groups) {
+      if (group.spec != spec.id || group.shares_table) continue;
+      const std::string ids = "ids of " + label_of(plan, group);
+      sum.add(ids, {{ids, group_ids(plan, group, tokens), "blocks"}});
+    }
+    return;
+  }
   sum.add(numbered("groups", spec) + " * " + numbered("ids", spec),
           {{numbered("groups", spec), groups_of(plan, spec), ""},
-           {numbered("ids", spec), ids_of_group(plan, spec, tokens), "blocks"}});
+           {numbered("ids", spec), group_ids(plan, group_of(plan, spec), tokens), "blocks"}});
 }
 
 SumRule ids_sum(const Arrangement& plan, std::int64_t tokens) {
@@ -83,10 +109,15 @@ class LengthDecisions {
   void derive_ids_of_groups() {
     for (const SpecPlan& spec : plan_.specs) {
       if (groups_of(plan_, spec) == 0) continue;
-      TableFormula formula = ids_formula(table_rule(plan_, spec), group_of(plan_, spec), tokens_);
-      add({fmt::format("block ids of a group of {}{}", spec_label(spec), at_), ids_of_group(plan_, spec, tokens_),
-           "blocks"},
-          formula.text(), std::move(formula.inputs));
+      const bool each = needs_by_tensor(plan_, spec);
+      for (const GroupPlan& group : plan_.groups) {
+        if (group.spec != spec.id || group.shares_table) continue;
+        TableFormula formula = ids_formula(table_rule(plan_, spec), group, tokens_);
+        add({fmt::format("block ids of a group of {}{}", each ? label_of(plan_, group) : spec_label(spec), at_),
+             group_ids(plan_, group, tokens_), "blocks"},
+            formula.text(), std::move(formula.inputs));
+        if (!each) break;
+      }
     }
   }
 
@@ -276,7 +307,7 @@ void derive_limits_of_blocks(const CachePlan& plan, const DerivationLog& log) {
   Checked state_ids = 0;
   for (const SpecPlan& spec : plan.specs)
     if (spec.state && groups_of(plan, spec) > 0)
-      state_ids += Checked(groups_of(plan, spec)) * ids_of_group(plan, spec, 1);
+      state_ids += ids_of_groups(plan, spec, 1);
   if (state_ids > 0)
     add({"running requests by states", plan.max_running_requests_by_states, ""},
         "requests = floor(usable / ids of states)", {usable, {"ids of states", state_ids, "blocks"}});

@@ -109,8 +109,10 @@ void derive_place(const Arrangement& plan, const GroupPlan& group, const std::st
   if (group.in_lane) {
     add(plan.cache_order ? "first byte in a block" : "first byte in an entry", group.in_lane->first, "bytes",
         group.in_lane->first == 0 ? "0: its table begins with it" : "the pages of the table that lie before it", {});
-    add("page", group.in_lane->bytes, "bytes", "page = the page of its spec", {{"the page of its spec",
-                                                                               group.in_lane->bytes, "bytes"}});
+    const char* of_what = group.tensor ? "the page of its tensor" : "the page of its spec";
+    add("page", group.in_lane->bytes, "bytes", group.tensor ? "page = the page of its tensor"
+                                                            : "page = the page of its spec",
+        {{of_what, group.in_lane->bytes, "bytes"}});
   }
   if (group.hole_bytes > 0) {
     const std::int64_t block = plan.lanes[group.first_lane.index()].bytes;

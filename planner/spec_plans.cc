@@ -7,6 +7,8 @@
 #include "planner/cell_types.h"
 #include "planner/layer_specs.h"
 #include "planner/padded_heads.h"
+#include "planner/replay_rows.h"
+#include "planner/replay_settings.h"
 #include "planner/spec_decisions.h"
 #include "planner/state_decisions.h"
 
@@ -68,7 +70,8 @@ SpecPlan recurrent_spec(const LayerSet& set, const StateContext& context, const 
   SpecPlan spec;
   spec.state = state_of(*set.recurrent, context);
   if (conv_layout_of(*set.recurrent, engine) == ConvStateLayout::ds) put_channels_outside(*spec.state);
-  if (keeps_tensors_apart(engine.strategy)) spec.state = place_state_tensors_apart(std::move(spec.state->tensors));
+  if (engine.own[replay_key::use_replayssm]) append_replay_ring(*spec.state, model, engine);
+  if (gives_tensors_pages(engine.strategy)) spec.state = place_state_tensors_apart(std::move(spec.state->tensors));
   spec.unpadded_page_bytes = spec.state->bytes;
   spec.checkpoint_blocks = checkpoint_blocks(*set.recurrent, model, engine);
   spec.num_pages = static_cast<std::int64_t>(set.layers.size());
@@ -162,6 +165,8 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
     if (derivation != nullptr && set.recurrent)
       derive_state(*set.recurrent, state_context(*set.recurrent, model, engine), spec, *engine.rules,
                    *derivation);
+    if (derivation != nullptr && set.recurrent && engine.own[replay_key::use_replayssm])
+      derive_replay_ring(spec, engine, *derivation);
     if (derivation != nullptr && set.ring) derive_ring(model, engine, spec, *derivation);
     if (derivation != nullptr && set.attention) derive_attention(set, engine, spec, *derivation);
     specs.push_back(std::move(spec));

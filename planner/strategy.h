@@ -48,6 +48,10 @@ constexpr bool groups_whole_kinds(Strategy strategy) {
 constexpr bool keeps_tensors_apart(Strategy strategy) {
   return strategy == Strategy::pool_groups || strategy == Strategy::sequence_rows;
 }
+/// Does each tensor of a state begin pages of its own? Where they are apart, and where it makes a kind of small pages.
+constexpr bool gives_tensors_pages(Strategy strategy) {
+  return keeps_tensors_apart(strategy) || strategy == Strategy::two_level;
+}
 
 constexpr std::string_view to_string(Strategy value) { return name_in(strategy_names, value); }
 constexpr std::optional<Strategy> parse_strategy(std::string_view name) { return value_in(strategy_names, name); }

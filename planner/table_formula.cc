@@ -28,7 +28,7 @@ std::string grown_text(const TableRule& rule, std::vector<Term>& inputs) {
     inputs.push_back({"DCP", rule.ranks, ""});
     return "ceil(ceil(L / DCP) / block)";
   }
-  if (!rule.is_windowed()) return "ceil(L / block)";
+  if (!rule.is_windowed()) return rule.only_whole_blocks ? "floor(L / block)" : "ceil(L / block)";
   inputs.push_back({"window", rule.mask.window_tokens, "tokens"});
   const bool slides = rule.mask.kind == MaskKind::sliding_window;
   return fmt::format("ceil(min(window {}+ {}, L) / block){}", slides ? "- 1 " : "",

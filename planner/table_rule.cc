@@ -25,6 +25,7 @@ std::int64_t grown_entries(const TableRule& rule, std::int64_t tokens) {
       rule.is_windowed() ? std::min<std::int64_t>(
                                Checked(rule.mask.window_tokens) - begun_blocks(rule) + rule.in_flight.total(), tokens)
                          : tokens;
+  if (rule.only_whole_blocks) return kept / rule.block_tokens;
   return ceil_div(ceil_div(kept, rule.ranks), rule.block_tokens);
 }
 
@@ -47,7 +48,9 @@ TableRule table_of_recurrence(const Arrangement& arrangement, const SpecPlan& sp
             .why = "the rows of a sequence, whatever its length"};
   if (arrangement.pool_groups)
     return {.states = 1, .why = "the running state: a snapshot takes a slot that is free or idle, or is left out"};
-  return table_of_states(arrangement.cache_mode, spec.block_size_tokens, arrangement.speculative_tokens,
+  if (arrangement.rules->checkpoint_tokens && arrangement.keeps_every_boundary())
+    return table_of_checkpoints(spec.block_size_tokens, arrangement.draft_states());
+  return table_of_states(arrangement.cache_mode, spec.block_size_tokens, arrangement.draft_states(),
                          spec.checkpoint_blocks);
 }
 
@@ -78,6 +81,11 @@ TableRule table_of_states(CacheMode mode, std::int64_t block_tokens, std::int64_
   throw std::logic_error("unknown cache mode");
 }
 
+TableRule table_of_checkpoints(std::int64_t block_tokens, std::int64_t drafts) {
+  return {.states = 1, .drafts = drafts, .block_tokens = block_tokens, .grows_in_states = true,
+          .only_whole_blocks = true, .why = "the running state, and a checkpoint at every multiple of the block"};
+}
+
 TableRule table_of_ring() { return {.rings = 1, .why = "a ring, whatever the length"}; }
 
 TableRule table_rule(const Arrangement& arrangement, const SpecPlan& spec) {
@@ -100,7 +108,10 @@ std::int64_t longest_in_entries(const TableRule& rule, std::int64_t entries) {
     if (entries >= table_entries(rule, largest_tokens)) return largest_tokens;
     if (rule.block_tokens == 0) return 0;
   }
-  return tokens_in_blocks(entries - fixed_entries(rule), rule);
+  const std::int64_t blocks = entries - fixed_entries(rule);
+  if (!rule.only_whole_blocks) return tokens_in_blocks(blocks, rule);
+  // One block more would begin an entry with its last token.
+  return blocks < 0 ? 0 : std::min(largest_tokens, tokens_in_blocks(blocks + 1, rule) - 1);
 }
 
 }  // namespace hybridkv

@@ -34,6 +34,7 @@ struct TableRule {
   std::int64_t block_tokens = 0;       ///< tokens of each entry that comes with the tokens; 0: none does
   std::int64_t ranks = 1;              ///< that share the tokens, each with a table of its own part
   bool grows_in_states = false;        ///< what comes with the tokens are checkpoints of states
+  bool only_whole_blocks = false;      ///< tokens that fill no block have no entry: what runs has one of its own
   KeyMask mask;                        ///< of which tokens entries are kept: all, or those in a window or chunk
   TokensInFlight in_flight;            ///< kept beside those of a window or chunk
   std::string_view why = "";           ///< what the entries are, for formulas
@@ -50,6 +51,10 @@ TableRule table_of_tokens(const KeyMask& mask, std::int64_t block_tokens, std::i
 
 /// States: 1 + s in mode none, 2 + s + c in mode align, ceil(L / B) + s in mode all. Source: vLLM MambaSpec.
 TableRule table_of_states(CacheMode mode, std::int64_t block_tokens, std::int64_t drafts, std::int64_t exported);
+
+/// The running state, a checkpoint at every multiple of the block, and states of drafts: 1 + floor(L / B) + s.
+/// Source: Jenga, read.
+TableRule table_of_checkpoints(std::int64_t block_tokens, std::int64_t drafts);
 
 /// One entry whatever the length: a ring, a tail.
 TableRule table_of_ring();

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/bytes_text.h"
 #include "base/checked.h"
 #include "planner/exact_pages.h"
@@ -23,30 +26,34 @@ void pack_whole_kinds(std::vector<SpecPlan>& specs) {
     }
 }
 
-Term small_page(const SpecPlan& spec, std::int64_t bytes) {
-  return {"small page of " + spec_label(spec), bytes, "bytes"};
-}
-
 /// Pages of `bytes` that all small pages divide.
 struct LargePage {
   std::int64_t bytes = 0;
-  std::vector<std::int64_t> small_pages;  ///< by spec
+  std::vector<SmallPage> small_pages;
 };
+
+std::string label_of(std::span<const SpecPlan> specs, const SmallPage& small) {
+  return small_page_label(specs[static_cast<std::size_t>(small.spec)], small.tensor);
+}
+
+Term small_page(std::span<const SpecPlan> specs, const SmallPage& small) {
+  return {"small page of " + label_of(specs, small), small.bytes, "bytes"};
+}
 
 /// Throws SpecError where the memory holds too few of them, or they leave 64 bits.
 LargePage large_page(std::span<const SpecPlan> specs, std::int64_t beside_bytes, const EngineSpec& engine) {
-  LargePage page;
-  for (const SpecPlan& spec : specs) page.small_pages.push_back(small_page_bytes(spec, engine));
-  const auto common = common_multiple(page.small_pages, std::numeric_limits<std::int64_t>::max());
-  const auto needed = static_cast<std::int64_t>(specs.size()) + 1;
+  LargePage page{0, small_pages(specs, engine)};
+  std::vector<std::int64_t> bytes;
+  for (const SmallPage& small : page.small_pages) bytes.push_back(small.bytes);
+  const auto common = common_multiple(bytes, std::numeric_limits<std::int64_t>::max());
+  const std::int64_t needed = std::ssize(page.small_pages) + 1;
   if (common && (engine.num_blocks || *common <= engine.memory_bytes / needed - beside_bytes)) {
     page.bytes = *common;
     return page;
   }
   std::string sizes;
-  for (const SpecPlan& spec : specs)
-    sizes += fmt::format("{}{} of {}", sizes.empty() ? "" : ", ", page.small_pages[static_cast<std::size_t>(spec.id)],
-                         spec_label(spec));
+  for (const SmallPage& small : page.small_pages)
+    sizes += fmt::format("{}{} of {}", sizes.empty() ? "" : ", ", small.bytes, label_of(specs, small));
   const std::string way_out = smaller_large_pages(specs, common, engine);
   throw SpecError(
       "engine.block_size_tokens",
@@ -61,26 +68,62 @@ LargePage large_page(std::span<const SpecPlan> specs, std::int64_t beside_bytes,
                                   : way_out + "; or give more memory"));
 }
 
-/// Every spec is a group, whose table entries number the small pages of its own size.
+/// Every kind of small pages is a group, whose table entries number those of its own size.
 void add_groups(Arrangement& arrangement, const LargePage& page, const DerivationLog& log) {
   const Term large{"large page", page.bytes, "bytes"};
-  for (const SpecPlan& spec : arrangement.specs) {
-    const std::int64_t small = page.small_pages[static_cast<std::size_t>(spec.id)];
-    const std::int64_t of_layers = small / spec.num_pages, entries = page.bytes / small;
+  for (const SmallPage& small : page.small_pages) {
+    const SpecPlan& spec = arrangement.specs[static_cast<std::size_t>(small.spec)];
+    const std::int64_t entries = page.bytes / small.bytes;
     arrangement.groups.push_back({.spec = spec.id,
                                   .pages = every_nth_page(spec, 0, 1),
                                   .entries_per_id = entries,
-                                  .in_lane = PagesInLane{0, of_layers}});
+                                  .in_lane = PagesInLane{0, small.page_bytes},
+                                  .tensor = small.tensor});
     log.add([&] {
-      return Decision{small_page(spec, small), "small page = pages * page",
-                      {{"pages", spec.num_pages, ""}, {"page", of_layers, "bytes"}}, log.cite(RuleOf::two_level)};
+      return Decision{small_page(arrangement.specs, small), "small page = pages * page",
+                      {{"pages", spec.num_pages, ""}, {"page", small.page_bytes, "bytes"}},
+                      log.cite(RuleOf::two_level)};
     });
     log.add([&] {
-      return Decision{{"small pages of a large page of " + spec_label(spec), entries, ""},
+      return Decision{{"small pages of a large page of " + label_of(arrangement.specs, small), entries, ""},
                       "k = large page / small page: it is a multiple of every small page",
-                      {large, {"small page", small, "bytes"}}, log.cite(RuleOf::two_level)};
+                      {large, {"small page", small.bytes, "bytes"}}, log.cite(RuleOf::two_level)};
     });
   }
+}
+
+/// Notes the padding of a spec, and derives its pages.
+void note_pages(SpecPlan& spec, std::span<const SmallPage> all, const EngineSpec& engine, const DerivationLog& log) {
+  std::vector<SmallPage> own;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(own),
+               [&](const SmallPage& small) { return small.spec == spec.id; });
+  if (!own.front().tensor) return note_exact_page(spec, exact_unit({&spec, 1}, engine), RuleOf::two_level, log);
+  std::int64_t room = 0;
+  std::vector<Term> pages;
+  for (const SmallPage& small : own) {
+    const StateTensor& tensor = spec.state->tensors[static_cast<std::size_t>(*small.tensor)];
+    room += small.page_bytes;
+    pages.push_back({"page of " + tensor.name, small.page_bytes, "bytes"});
+    log.add([&] {
+      return Decision{{"page of " + small_page_label(spec, small.tensor), small.page_bytes, "bytes"},
+                      "page = unit * ceil(bytes of the tensor / unit): whole elements, and the user's alignment",
+                      {{"unit", checked_lcm(engine.page_alignment_bytes, element_bytes(tensor.dtype)), "bytes"},
+                       {"bytes of the tensor", tensor.bytes(), "bytes"}},
+                      log.cite(RuleOf::two_level)};
+    });
+  }
+  spec.padding_percent = padding_percent(room, spec.unpadded_page_bytes);
+  log.add([&] {
+    return Decision{{"groups of " + spec_label(spec), std::ssize(own), ""},
+                    "a table for each tensor of a state, as their small pages differ; of all layers", {},
+                    log.cite(RuleOf::two_level)};
+  });
+  log.add([&] {
+    pages.push_back({"unpadded", spec.unpadded_page_bytes, "bytes"});
+    return Decision{{"padding of " + spec_label(spec), spec.padding_percent, "%"},
+                    "padding = 100 * (pages of all tensors - unpadded) / unpadded", pages,
+                    log.cite(RuleOf::two_level)};
+  });
 }
 
 std::int64_t count_ids(const Arrangement& arrangement, std::int64_t bytes, const EngineSpec& engine,
@@ -114,14 +157,13 @@ void arrange_two_level(Arrangement& arrangement, std::vector<SpecPlan> specs, co
   pack_whole_kinds(specs);
   arrangement.specs = size_own_pages(std::move(specs), blocks, engine, inputs.limits, inputs.log);
   arrangement.extras = make_extras(arrangement.specs, inputs.model, inputs.log);
-  for (SpecPlan& spec : arrangement.specs)
-    note_exact_page(spec, exact_unit({&spec, 1}, engine), RuleOf::two_level, inputs.log);
   const LargePage page = large_page(arrangement.specs, arrangement.extra_bytes_per_id(), engine);
+  for (SpecPlan& spec : arrangement.specs) note_pages(spec, page.small_pages, engine, inputs.log);
   inputs.log.add([&] {
     std::string rule;
     std::vector<Term> terms;
-    for (const SpecPlan& spec : arrangement.specs) {
-      terms.push_back(small_page(spec, page.small_pages[static_cast<std::size_t>(spec.id)]));
+    for (const SmallPage& small : page.small_pages) {
+      terms.push_back(small_page(arrangement.specs, small));
       rule += (rule.empty() ? "" : ", ") + terms.back().symbol;
     }
     return Decision{{"large page", page.bytes, "bytes"}, "large page = lcm(" + rule + ")", std::move(terms),

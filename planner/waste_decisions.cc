@@ -237,8 +237,10 @@ class WasteDecisions {
       if (group.spec != spec.id || group.entries_per_id == 1) continue;
       Checked held = 0;
       for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) held += group_ids(plan_, group, tokens);
-      const Term large{numbered("held", spec), held, "ids"}, each{numbered("k", spec), group.entries_per_id, ""};
-      const Term page{numbered("small page", spec), plan_.entry_bytes(group), "bytes"};
+      const std::string of = group.tensor ? plan_.tensors_of(group).front().name + " " : std::string();
+      const Term large{of + numbered("held", spec), held, "ids"};
+      const Term each{of + numbered("k", spec), group.entries_per_id, ""};
+      const Term page{of + numbered("small page", spec), plan_.entry_bytes(group), "bytes"};
       sum.add(fmt::format("({} * {} - {}) * {}", large.symbol, each.symbol, used.symbol, page.symbol),
               {large, each, used, page});
     }

@@ -333,6 +333,8 @@ const Section<SimulateRequest>& simulate_keys() {
                  &Request::match_unit_tokens)
         .integer_by(count("max_num_seqs", "most running requests; default 256"),
                     [](Request& request, std::int64_t value) { request.scheduler.max_num_seqs = value; })
+        .integer_by(count("max_num_active_seqs", "of those, how many are admitted to run; default: all"),
+                    [](Request& request, std::int64_t value) { request.scheduler.max_num_active_seqs = value; })
         .number_by(key("watermark", "share of the pool kept free when a request is admitted beside others, below 1; "
                                  "default 0"),
                 [](Request& request, double value) { request.scheduler.watermark = value; })
@@ -340,7 +342,11 @@ const Section<SimulateRequest>& simulate_keys() {
                                                               "limit",
                              0),
                       {"long_prefill_threshold"}),
-                 [](Request& request, std::int64_t value) { request.scheduler.long_prefill_threshold = value; });
+                 [](Request& request, std::int64_t value) { request.scheduler.long_prefill_threshold = value; })
+        .flag_by(key("long_prefill_threshold_adaptive",
+                     "that limit is no less than the tokens of a step over the requests that run or wait, "
+                     "where the engine can do so; default false"),
+                 [](Request& request, bool value) { request.scheduler.long_prefill_threshold_adaptive = value; });
     return keys;
   }();
   return section;

@@ -55,7 +55,7 @@ void replay(CheckpointAnswer& advice, const CacheGeometry& cache, const Simulate
 
 CheckpointAnswer advise_checkpoints(const Scenario& scenario,
                                     const std::vector<std::optional<std::int64_t>>& retentions) {
-  if (!engine_of(*scenario.engine.rules).abilities->chosen_places)
+  if (!engine_of(*scenario.engine.rules).abilities->chosen_places || scenario.engine.rules->checkpoint_tokens)
     throw located(SpecError("engine.release",
                             fmt::format("{} keeps states by rules of its own, not at places that could be chosen; "
                                         "leave checkpoints out", scenario.engine.rules->title)),

@@ -4,6 +4,10 @@
 #include <array>
 
 #include "engines/vllm/sources.h"
+#include "planner/replay_rows.h"
+#include "planner/engine_spec.h"
+#include "planner/replay_settings.h"
+#include "planner/state_settings.h"
 
 namespace hybridkv {
 
@@ -14,6 +18,25 @@ constexpr UnservedModels unserved_by_0_33[] = {{"Bamba", "BambaForCausalLM"},
                                                {"MiniMax-Text", "MiniMaxText01ForCausalLM"},
                                                {"MiniMax-M1", "MiniMaxM1ForCausalLM"},
                                                {"plamo-2", "Plamo2ForCausalLM"}};
+
+constexpr OwnKey keys_of_0_33[] = {
+    {&replay_key::use_replayssm, "pages of mamba2 states hold the inputs of the last tokens too, and a request has no "
+                                 "states for drafts; served for Nemotron-H models"},
+    {&replay_key::replayssm_buffer_len, "tokens whose inputs use_replayssm keeps"},
+    {&replay_key::mamba_backend, "kernels of mamba2 states; with flashinfer use_replayssm keeps the inputs of a step "
+                                 "more, takes drafts and caches no prefixes"},
+    {&state_key::enable_mamba_shared_prefix_checkpoint,
+     "states are kept at the very token where prompts part; only where a drafter drops a block, and prefixes are found "
+     "at units shorter than the block of states"},
+    {&state_key::enable_mamba_cache_stochastic_rounding,
+     "states of ssm_dtype fp16, which it needs, are rounded up or down at random"}};
+
+void validate_0_33(const ModelSpec& model, const EngineSpec& engine) {
+  validate_replay(model, engine);
+  if (engine.own[state_key::enable_mamba_cache_stochastic_rounding] && engine.ssm_dtype != DType::fp16)
+    throw SpecError("engine.enable_mamba_cache_stochastic_rounding",
+                    "rounds states of fp16 alone; set engine.ssm_dtype: fp16, or leave it out");
+}
 
 std::string_view source_of_0_33(RuleOf rule) {
   return rule == RuleOf::prefixes ? "vLLM 0.33 HybridKVCacheCoordinator" : source_of_blocks(rule);
@@ -40,8 +63,10 @@ constexpr auto taken_by_0_33 = [] {
 const EngineRules rules_of_vllm_0_33 = {.name = "vllm-0.33",
                                         .title = "vLLM 0.33.0",
                                         .unserved = unserved_by_0_33,
+                                        .own_keys = keys_of_0_33,
                                         .source = source_of_0_33,
                                         .takes = taken_by_0_33,
+                                        .validate = validate_0_33,
                                         .has_mode_all = false,
                                         .caches_by_default = true,
                                         .one_allocation = true,

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "planner/replay_settings.h"
+#include "planner/state_settings.h"
+
 namespace hybridkv {
 
 namespace {
@@ -61,6 +64,16 @@ std::string mode_flag(CacheMode mode, const EngineRules& rules) {
   return fmt::format("--enable-prefix-caching --mamba-cache-mode {}", to_string(mode));
 }
 
+void add_vllm_states(CommandLine& line, const EngineSpec& engine) {
+  if (engine.own[state_key::enable_mamba_shared_prefix_checkpoint]) line.add("--enable-mamba-shared-prefix-checkpoint");
+  if (engine.own[state_key::enable_mamba_cache_stochastic_rounding])
+    line.add("--enable-mamba-cache-stochastic-rounding");
+  if (engine.own.find(replay_key::mamba_backend) == StateKernels::flashinfer) line.add("--mamba-backend flashinfer");
+  if (!engine.own[replay_key::use_replayssm]) return;
+  line.add("--use-replayssm");
+  if (const auto kept = engine.own.find(replay_key::replayssm_buffer_len)) line.add("--replayssm-buffer-len", *kept);
+}
+
 }  // namespace
 
 std::vector<EngineSetting> vllm_settings(const BlockChoice& choice) {
@@ -112,9 +125,12 @@ ServeCommand serve_vllm(const Served& served) {
   const SchedulerSettings defaults;
   if (served.scheduler.max_num_seqs != defaults.max_num_seqs)
     line.add("--max-num-seqs", served.scheduler.max_num_seqs);
+  if (served.scheduler.max_num_active_seqs) line.add("--max-num-active-seqs", *served.scheduler.max_num_active_seqs);
+  if (served.scheduler.long_prefill_threshold_adaptive) line.add("--long-prefill-token-threshold-adaptive");
   if (served.scheduler.long_prefill_threshold != defaults.long_prefill_threshold)
     line.add("--long-prefill-token-threshold", served.scheduler.long_prefill_threshold);
   if (!engine.hybrid_manager) line.add("--disable-hybrid-kv-cache-manager");
+  add_vllm_states(line, engine);
   add_vllm_drafts(line, engine, serve.beside);
   say_what_vllm_lacks(engine, serve.beside);
   if (engine.attention_pack_size == 1) {

@@ -62,6 +62,9 @@ std::string mode_text(const CachePlan& plan) {
   std::string text = plan.tree_pools                             ? tree_pool_text(plan)
                      : keeps_tensors_apart(plan.strategy) ? read_caching_text(plan)
                                                           : fmt::format("mode {}", to_string(plan.cache_mode));
+  if (plan.rules->checkpoint_tokens && plan.keeps_every_boundary())
+    if (const SpecPlan* const state = largest_state(plan))
+      text += fmt::format(", states every {}", human_plural(state->block_size_tokens, "token"));
   if (plan.speculative_tokens > 0)
     text += fmt::format(", {}", human_plural(plan.speculative_tokens, "speculative token"));
   return text;
@@ -227,7 +230,9 @@ std::vector<std::pair<std::string, std::string>> large_page_facts(const CachePla
   for (const GroupPlan& group : plan.groups)
     facts.emplace_back("small pages",
                        fmt::format("{} of {} in a large one of {}", human_count(group.entries_per_id),
-                                   exact_bytes(plan.entry_bytes(group)), plan.spec_of(group).kind));
+                                   exact_bytes(plan.entry_bytes(group)),
+                                   plan.spec_of(group).kind +
+                                       (group.tensor ? " " + plan.tensors_of(group).front().name : std::string())));
   return facts;
 }
 

@@ -43,6 +43,8 @@ class BlockRules {
   /// Does every chunk of a prompt, except the last ones, end where a state can be kept, so that a smaller budget has to
   /// wait?
   virtual bool cuts_to_blocks(const CacheGeometry& geometry) const;
+  /// May the limit of a long prompt in a step grow with its share of the step?
+  virtual bool adapts_thresholds() const { return false; }
   /// Tokens of which a retention interval is a multiple.
   virtual std::int64_t retention_step(const CacheGeometry& geometry) const;
   /// Are blocks of windows kept by the retention interval, apart from those of full attention?

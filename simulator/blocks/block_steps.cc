@@ -50,7 +50,7 @@ bool BlockSteps::admit(RequestBlocks& request, const CachedPrompt& prompt, const
   cache_.attention.add_first(request, hit.tokens, prompt.tokens, cache_.demand);
   cache_.states.add_first(request, hit.tokens, prompt.tokens, cache_.demand);
   cap_windows(hit.tokens, prompt.tokens);
-  if (!cache_.fits(&request, keep_watermark)) return false;
+  if (!cache_.fits(request, CacheParts::Tables::found, keep_watermark)) return false;
 
   cache_.attention.hold(request);
   cache_.states.hold(request);
@@ -79,7 +79,7 @@ bool BlockSteps::advance(RequestBlocks& request, const CachedPrompt& prompt, std
   const bool takes_held = cache_.held.add_demand(request, end, cache_.demand);
   // Most decoded tokens stay within the blocks there are.
   if (takes_attention || takes_states || takes_held) {
-    if (!cache_.fits()) return false;
+    if (!cache_.fits(request, CacheParts::Tables::held)) return false;
     if (cache_.ledger) {
       cache_.attention.add_next(request, end, cache_.demand);
       cache_.states.add_next(request, end, cache_.demand);

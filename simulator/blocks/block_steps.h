@@ -25,7 +25,7 @@ struct ChunkQuestion {
   std::int64_t tokens = 0;          ///< as CachedPrompt::tokens
   std::int64_t prompt = 0;          ///< n
   std::int64_t branch = 0;          ///< of BlockSteps::branch, 0 = none
-  bool alone = false;               ///< no other request runs or waits
+  std::int64_t requests = 2;        ///< that run or wait, this one among them
   bool runs_beside = false;         ///< at admission: a running request has its part of the step
   bool prefills_beside = false;     ///< and one of those is inside its prompt
 };

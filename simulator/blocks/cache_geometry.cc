@@ -191,7 +191,8 @@ TableRule CacheGeometry::attention_table(std::int64_t group) const {
 }
 
 TableRule CacheGeometry::state_table() const {
-  return table_of_states(mode, state_block(), speculative_tokens, rules.checkpoint_blocks);
+  if (has_own_checkpoints()) return table_of_checkpoints(state_block(), draft_states());
+  return table_of_states(mode, state_block(), draft_states(), rules.checkpoint_blocks);
 }
 
 std::int64_t CacheGeometry::attention_step() const {
@@ -234,6 +235,10 @@ void validate(const CacheGeometry& geometry) {
   check_range(geometry.max_num_batched_tokens, 1, most_cache_tokens, "max_num_batched_tokens");
   check_range(geometry.scheduler.long_prefill_threshold, 0, most_cache_tokens, "long_prefill_threshold");
   check_range(geometry.scheduler.max_num_seqs, 1, most_cache_tokens, "max_num_seqs");
+  check_range(geometry.scheduler.most_running(), 1, geometry.scheduler.max_num_seqs, "max_num_active_seqs");
+  if (geometry.scheduler.long_prefill_threshold_adaptive && !geometry.rules.blocks->adapts_thresholds())
+    throw SpecError("geometry.long_prefill_threshold_adaptive",
+                    fmt::format("{} has a fixed limit; leave it out", geometry.rules.engine->title));
   check_range(geometry.in_flight_tokens.value_or(1), 1, most_cache_tokens, "in_flight_tokens");
   if (!(geometry.scheduler.watermark >= 0 && geometry.scheduler.watermark < 1))
     throw SpecError("geometry.watermark", fmt::format("is a share of the pool from 0 to below 1, not {}",

@@ -42,7 +42,8 @@ struct CacheGeometry {
   std::vector<KeyMask> attention_masks;
   std::int64_t state_groups = 0;                    ///< recurrent groups, >= 0
   CacheMode mode = CacheMode::align;                ///< of the recurrent groups; no meaning without any
-  std::int64_t speculative_tokens = 0;              ///< s: extra state blocks of a running request, >= 0
+  std::int64_t speculative_tokens = 0;              ///< s: draft tokens of a step, each with a state block, >= 0
+  bool replays_drafts = false;                      ///< a request has no states for those: their inputs are kept
   bool drafter_drops_block = false;                 ///< a look-up drops its last matched block for the drafter
   std::int64_t extra_blocks_per_request = 0;        ///< fixed block ids of every running request, >= 0
   std::vector<HeldGroup> held_groups;               ///< what a request holds beside the groups above
@@ -116,6 +117,10 @@ struct CacheGeometry {
   std::int64_t checkpoint_step() const { return one_block() ? block_size_tokens : own_checkpoint_step(); }
   /// Mode none with recurrent groups keeps no state, so no prefix is ever found again.
   bool caches_prefixes() const { return state_groups == 0 || mode != CacheMode::none; }
+  /// State blocks of a running request beside its running one, for draft tokens.
+  std::int64_t draft_states() const { return replays_drafts ? 0 : speculative_tokens; }
+  /// Does the engine keep states at multiples of a number of its own, beside the running one?
+  bool has_own_checkpoints() const { return mode == CacheMode::all && rules.engine->checkpoint_tokens; }
   /// Are chunks cut so that states are written at block boundaries?
   bool aligns_chunks() const { return state_groups > 0 && mode == CacheMode::align; }
   /// Does any state stand for a number of tokens? In mode none a state is that of the whole request.

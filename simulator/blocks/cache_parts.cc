@@ -32,6 +32,15 @@ std::vector<BlockArena> make_pools(const CacheGeometry& geometry, PageLedger* le
   return pools;
 }
 
+/// Blocks in the tables of a request.
+std::int64_t num_blocks(const RequestBlocks& request) {
+  std::int64_t blocks = 0;
+  for (const auto& table : request.attention)
+    blocks += std::ssize(table) - std::count(table.begin(), table.end(), null_block_id);
+  for (const StateTable& table : request.states) blocks += std::ssize(table.live) + std::ssize(table.spare);
+  return blocks;
+}
+
 }  // namespace
 
 CacheParts::CacheParts(const CacheGeometry& of)
@@ -66,13 +75,14 @@ std::vector<std::pair<std::int64_t, BlockId>> CacheParts::found_free(const Reque
   return found;
 }
 
-bool CacheParts::fits(const RequestBlocks* found, bool keep_watermark) {
+bool CacheParts::fits(const RequestBlocks& request, Tables tables, bool keep_watermark) {
   if (ledger) {
     const double spared = keep_watermark ? geometry.scheduler.watermark : 0;
     const auto spare = static_cast<std::int64_t>(spared * static_cast<double>(ledger->num_pages()));
     std::vector<std::pair<std::int64_t, BlockId>> found_blocks;
-    if (found) found_blocks = found_free(*found);
-    const bool room = ledger->fits(pools, demand, spare, found_blocks);
+    if (tables == Tables::found) found_blocks = found_free(request);
+    alone_ = ledger->num_held() == (tables == Tables::held ? num_blocks(request) : 0);
+    const bool room = ledger->fits(pools, demand, spare, found_blocks, alone_);
     std::fill(demand.begin(), demand.end(), 0);
     return room;
   }
@@ -83,7 +93,7 @@ bool CacheParts::fits(const RequestBlocks* found, bool keep_watermark) {
 }
 
 void CacheParts::provide(RequestBlocks& request) {
-  ledger->provide(pools, demand, request);
+  ledger->provide(pools, demand, request, alone_);
   std::fill(demand.begin(), demand.end(), 0);
 }
 

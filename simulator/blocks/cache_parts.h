@@ -23,9 +23,13 @@ struct CacheParts {
   CacheParts(const CacheParts&) = delete;
   CacheParts& operator=(const CacheParts&) = delete;
 
-  /// Has every arena room for what `demand` says? Leaves it at 0. `found`: a request whose found blocks nobody holds
-  /// yet.
-  bool fits(const RequestBlocks* found = nullptr, bool keep_watermark = false);
+  /// What a request has of the blocks in its tables.
+  enum class Tables {
+    held,   ///< it holds them
+    found,  ///< it found them, and nobody holds them yet
+  };
+  /// Has every arena room for what `demand` says of the request? Leaves it at 0.
+  bool fits(const RequestBlocks& request, Tables tables, bool keep_watermark = false);
   /// With large pages: sees to it that the pools have what `demand` says, and leaves it at 0.
   void provide(RequestBlocks& request);
 
@@ -46,6 +50,7 @@ struct CacheParts {
  private:
   // Found blocks that nobody holds, each with its arena.
   std::vector<std::pair<std::int64_t, BlockId>> found_free(const RequestBlocks& request) const;
+  bool alone_ = false;  // nobody else held a block of large pages when room was last looked for
 };
 
 }  // namespace hybridkv

@@ -162,7 +162,7 @@ class InvariantChecker {
       const StateTable& table = tables[group];
       require(positions_ ? table.running_index() >= running : table.running_index() == running,
               "request {} lacks its running state in group {}", id, group);
-      require(std::ssize(table.spare) == geometry_.speculative_tokens, "request {} holds {} speculative states", id,
+      require(std::ssize(table.spare) == geometry_.draft_states(), "request {} holds {} speculative states", id,
               table.spare.size());
       const std::size_t most = geometry_.mode == CacheMode::none ? 1 : positions_ ? 3 : 2;
       require(geometry_.mode == CacheMode::all || table.live.size() <= most,
@@ -250,13 +250,14 @@ class InvariantChecker {
   }
 
   void check_ledger(const PageLedger& ledger) {
-    std::vector<std::int64_t> held(static_cast<std::size_t>(ledger.num_pages()));
+    std::vector<std::int64_t> held(static_cast<std::size_t>(ledger.num_pages())), findable(held);
     for (std::int64_t index = 0; index < std::ssize(pools_); ++index) {
       const BlockArena& pool = pools_[static_cast<std::size_t>(index)];
       std::int64_t absent = 0;
       for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block) {
         const bool known = block < static_cast<std::size_t>(pool.num_known());
         if (known && !pool.is_free(block)) ++held[static_cast<std::size_t>(page_of(index, block))];
+        if (known && pool.is_findable(block)) ++findable[static_cast<std::size_t>(page_of(index, block))];
         if (!is_absent(pool, block)) continue;
         ++absent;
         require(!known || (pool.is_free(block) && !pool.is_findable(block)),
@@ -267,20 +268,27 @@ class InvariantChecker {
     }
     require(ledger.pool_of(0) < 0, "the null page is in use");
     std::int64_t free = 0;
-    std::vector<std::pair<std::int64_t, std::int64_t>> idle;
+    std::vector<std::pair<std::int64_t, std::int64_t>> idle, mixed;
     for (std::int64_t page = 1; page < ledger.num_pages(); ++page) {
       require(held[static_cast<std::size_t>(page)] == ledger.held_in(page), "large page {} has {} held blocks, counted "
               "{}", page, held[static_cast<std::size_t>(page)], ledger.held_in(page));
-      if (ledger.pool_of(page) < 0)
+      const std::int64_t pool = ledger.pool_of(page), keyed = findable[static_cast<std::size_t>(page)];
+      if (pool < 0) {
         ++free;
-      else if (held[static_cast<std::size_t>(page)] == 0)
-        idle.emplace_back(LedgerPeek::age(ledger, page), page);
+      } else if (held[static_cast<std::size_t>(page)] == 0) {
+        require(keyed > 0, "large page {} is empty and has not gone back", page);
+        const bool evictable = keyed == geometry_.blocks_per_large_page[static_cast<std::size_t>(pool)];
+        (evictable ? idle : mixed).emplace_back(LedgerPeek::age(ledger, page), page);
+      }
     }
     require(free == ledger.num_free(), "{} large pages are no pool's, counted {}", free, ledger.num_free());
-    std::sort(idle.begin(), idle.end());
-    require(std::equal(idle.begin(), idle.end(), LedgerPeek::idle(ledger).begin(), LedgerPeek::idle(ledger).end()),
-            "{} large pages have no held block, and the list of those has {}", idle.size(),
-            LedgerPeek::idle(ledger).size());
+    const auto check_list = [&](auto& pages, const auto& listed, const char* what) {
+      std::sort(pages.begin(), pages.end());
+      require(std::equal(pages.begin(), pages.end(), listed.begin(), listed.end()),
+              "{} large pages are {}, and the list of those has {}", pages.size(), what, listed.size());
+    };
+    check_list(idle, LedgerPeek::idle(ledger), "evictable");
+    check_list(mixed, LedgerPeek::mixed(ledger), "unused and not evictable");
   }
 
   void check_index(const BlockArena& pool) {

@@ -38,6 +38,7 @@ struct ArenaPeek {
 /// Opens a ledger of large pages.
 struct LedgerPeek {
   static auto& idle(auto& ledger) { return ledger.idle_; }
+  static auto& mixed(auto& ledger) { return ledger.mixed_; }
   static std::int64_t num_known(const PageLedger& ledger) { return std::ssize(ledger.pages_); }
   static std::int64_t age(const PageLedger& ledger, std::int64_t page) {
     return ledger.pages_[static_cast<std::size_t>(page)].age;

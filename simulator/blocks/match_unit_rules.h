@@ -21,6 +21,7 @@ class MatchUnitRules : public BlockRules {
   bool cuts_to_blocks(const CacheGeometry&) const override { return false; }
   std::int64_t retention_step(const CacheGeometry& geometry) const override;
   bool retains_windows() const override { return true; }
+  bool adapts_thresholds() const override { return true; }
   bool finds_chunks() const override { return false; }
   std::int64_t dropped_tokens(const CacheGeometry& geometry, std::size_t attention_group) const override;
   std::int64_t attention_row(const CacheGeometry& geometry, std::size_t attention_group) const override;

@@ -57,10 +57,10 @@ bool MatchUnitSteps::admit(RequestBlocks& request, const CachedPrompt& prompt, c
   add_first(request, whole, whole.end, keep_watermark);
   cache_.held.add_demand(request, prompt.tokens, cache_.demand);
   cap_windows(whole.start, whole.end);
-  if (!cache_.fits()) return false;
+  if (!cache_.fits(request, CacheParts::Tables::found)) return false;
   add_first(request, chunk, room(chunk.end), keep_watermark);
   cache_.held.add_demand(request, prompt.tokens, cache_.demand);
-  if (!cache_.fits()) return false;
+  if (!cache_.fits(request, CacheParts::Tables::found)) return false;
 
   cache_.attention.hold(request);
   cache_.states.hold(request);
@@ -83,7 +83,7 @@ bool MatchUnitSteps::advance(RequestBlocks& request, const CachedPrompt& prompt,
   const bool takes_states =
       cache_.geometry.aligns_chunks() && columns_.add_demand(request, chunk, false, cache_.demand);
   if (takes_attention || takes_states) {
-    if (!cache_.fits()) return false;
+    if (!cache_.fits(request, CacheParts::Tables::held)) return false;
     grow(request, chunk, false);
   }
   publish(request, prompt, chunk);
@@ -119,8 +119,10 @@ std::int64_t MatchUnitSteps::next_chunk(const ChunkQuestion& asked, std::int64_t
   const CacheGeometry& geometry = cache_.geometry;
   const std::int64_t threshold = geometry.scheduler.long_prefill_threshold;
   std::int64_t tokens = std::min(asked.tokens - asked.start, budget);
-  // A request that is alone gets all of the budget.
-  if (threshold > 0 && !asked.alone) tokens = std::min(tokens, threshold);
+  // A request that is alone gets all of the budget; the limit of one beside others may be no less than its share.
+  const std::int64_t share =
+      geometry.scheduler.long_prefill_threshold_adaptive ? geometry.max_num_batched_tokens / asked.requests : 0;
+  if (threshold > 0 && asked.requests > 1) tokens = std::min(tokens, std::max(threshold, share));
   // A drafter of several modules computes its last tokens in one go.
   const std::int64_t rest = asked.tokens - asked.start - tokens, modules = geometry.rules.lookahead_tokens;
   if (0 < rest && rest < modules && tokens > modules - rest) tokens -= modules - rest;

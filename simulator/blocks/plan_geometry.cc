@@ -11,6 +11,7 @@
 #include "planner/demand.h"
 #include "planner/evidence.h"
 #include "planner/prefix.h"
+#include "planner/state_settings.h"
 
 namespace hybridkv {
 
@@ -39,8 +40,9 @@ void set_attention_block(CacheGeometry& geometry, const CachePlan& plan) {
 CacheGeometry arenas_of(const CachePlan& plan) {
   CacheGeometry geometry;
   geometry.attention_groups = 0;
-  geometry.mode = plan.cache_mode;
+  geometry.mode = plan.keeps_every_boundary() ? CacheMode::all : plan.cache_mode;
   geometry.speculative_tokens = plan.speculative_tokens;
+  geometry.replays_drafts = plan.draft_states() < plan.speculative_tokens;
   if (plan.strategy == Strategy::two_level) return geometry;  // an arena a group, see add_group
   geometry.num_blocks = plan.arenas.front().num_ids;
   for (std::size_t arena = 1; arena < plan.arenas.size(); ++arena)
@@ -126,6 +128,7 @@ void set_rules(CacheGeometry& geometry, const CachePlan& plan, const EngineSpec&
     geometry.scheduler.max_model_len = std::max(geometry.scheduler.max_model_len.value_or(1), capacity.max_model_len);
   geometry.in_flight_tokens = Checked(plan.max_num_batched_tokens) * plan.concurrent_batches;
   geometry.rules = prefix_rules_of(plan);
+  geometry.rules.exact_junctions = engine.own[state_key::enable_mamba_shared_prefix_checkpoint];
   if (!plan.rules->match_units)
     geometry.drafter_drops_block = drafter_drops_block(engine);
   else if (plan.prefix.match_error.empty())

@@ -7,7 +7,7 @@
 namespace hybridkv {
 
 StateColumns::StateColumns(const CacheGeometry& geometry, const PrefixPositions& positions, StateManager& states)
-    : positions_(positions), states_(states), speculative_(geometry.speculative_tokens) {}
+    : positions_(positions), states_(states), speculative_(geometry.draft_states()) {}
 
 bool StateColumns::made_in_step(const RequestBlocks& request) const {
   for (std::size_t group = 0; group < request.states.size() && !made_.empty(); ++group) {

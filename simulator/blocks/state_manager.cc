@@ -91,7 +91,7 @@ std::int64_t StateManager::needed_first(std::int64_t hit, std::int64_t tokens) c
   if (geometry_.mode == CacheMode::all) states = last + 1 - hit / block_;
   // A state in the middle of a block is copied before the chunk, and again where the chunk leaves that block.
   if (geometry_.mode == CacheMode::align && hit % block_ != 0 && last > hit / block_) states = 2;
-  return states + geometry_.speculative_tokens;
+  return states + geometry_.draft_states();
 }
 
 std::int64_t StateManager::needed_next(const RequestBlocks& request, std::int64_t tokens) const {
@@ -103,13 +103,14 @@ std::int64_t StateManager::needed_next(const RequestBlocks& request, std::int64_
 
 void StateManager::drop_passed(RequestBlocks& request, std::int64_t computed) {
   if (request.states.empty() || geometry_.mode == CacheMode::none || computed == 0) return;
-  const std::int64_t running = (computed - 1) / block_;
+  // The last checkpoint of an engine with its own stays in use, so that it is young when the request ends.
+  const std::int64_t needed = geometry_.has_own_checkpoints() ? computed / block_ - 1 : (computed - 1) / block_;
   // All groups hold states of the same positions.
-  if (request.states.front().live.front().index >= running) return;
+  if (request.states.front().live.front().index >= needed) return;
   for (std::size_t group = 0; group < request.states.size(); ++group) {
     StateTable& table = request.states[group];
     std::size_t passed = 0;
-    while (passed < table.live.size() && table.live[passed].index < running) ++passed;
+    while (passed < table.live.size() && table.live[passed].index < needed) ++passed;
     BlockId last = null_block_id;
     for (std::size_t i = passed; i > 0; --i) pool(group).release(table.live[i - 1].block, last);
     table.live.erase(table.live.begin(), table.live.begin() + static_cast<std::ptrdiff_t>(passed));
@@ -148,7 +149,7 @@ std::int64_t StateManager::grow(RequestBlocks& request, std::int64_t tokens, boo
       }
     }
     if (first_chunk)
-      for (std::int64_t i = 0; i < geometry_.speculative_tokens; ++i)
+      for (std::int64_t i = 0; i < geometry_.draft_states(); ++i)
         table.spare.push_back(own.take(BlockKind::state));
   }
   request.state_tail_shared = false;

@@ -93,12 +93,17 @@ BlockId BlockArena::take(BlockKind kind) {
   const BlockId block = chooser_ ? next_victim() : queue_.pop_front();
   // Behind the last known block begins the row of those that were never taken.
   if (block == last_known_) [[unlikely]] know(queue_.num_linked());
-  if (is_findable(block)) drop_key(block);
   if (ledger_) ledger_->note_held(number_, block);
+  if (is_findable(block)) drop_key(block);
   blocks_[block] = {.references = 1, .kind = kind};
   ++held_[static_cast<std::size_t>(kind)];
   ++stats_.allocations;
   return block;
+}
+
+void BlockArena::count_findable(BlockId block, bool is_findable) {
+  findable_[static_cast<std::size_t>(blocks_[block].kind)] += is_findable ? 1 : -1;
+  if (ledger_) ledger_->note_findable(number_, block, is_findable);
 }
 
 BlockId BlockArena::next_victim() {
@@ -116,7 +121,7 @@ void BlockArena::drop_key(BlockId block) {
     host_->note_evicted(host_arena_, lost.kind == BlockKind::state, index_.key(block));
   if (index_.key(block) != 0) index_.erase(block);
   if (tail_key(block) != 0) tails_->erase(block);
-  --findable_[static_cast<std::size_t>(lost.kind)];
+  count_findable(block, false);
   ++stats_.evictions;
   if (lost.checkpoint) {
     ++stats_.checkpoints_evicted;
@@ -128,7 +133,7 @@ void BlockArena::publish(BlockId block, PrefixKey key, std::int64_t step, bool c
   contract([&] { return has(block) && references(block) > 0; }, "a block that is published is held");
   Block& published = blocks_[block];
   expects(index_.key(block) == 0, "a block is published once");
-  if (!is_findable(block)) ++findable_[static_cast<std::size_t>(published.kind)];
+  if (!is_findable(block)) count_findable(block, true);
   index_.insert(key, block);
   published.published_step = step;
   published.checkpoint = checkpoint;
@@ -142,7 +147,7 @@ void BlockArena::publish_tail(BlockId block, PrefixKey key, std::int64_t step) {
   contract([&] { return has(block) && references(block) > 0 && tails_; }, "a block whose tail is published is held");
   Block& published = blocks_[block];
   if (!is_findable(block)) {
-    ++findable_[static_cast<std::size_t>(published.kind)];
+    count_findable(block, true);
     published.published_step = step;
   }
   if (tail_key(block) != 0) tails_->erase(block);
@@ -154,7 +159,7 @@ void BlockArena::forget(BlockId block) {
   contract([&] { return has(block) && references(block) > 0 && key(block) != 0 && tail_key(block) == 0; },
            "a block that is forgotten is held and carries a key");
   index_.erase(block);
-  --findable_[static_cast<std::size_t>(blocks_[block].kind)];
+  count_findable(block, false);
   blocks_[block].checkpoint = false;
 }
 
@@ -169,8 +174,8 @@ void BlockArena::move_key(BlockId from, BlockId to, std::int64_t step) {
   moved.published_step = step;
   moved.checkpoint = std::exchange(old.checkpoint, false);
   moved.used = std::exchange(old.used, false);
-  --findable_[static_cast<std::size_t>(old.kind)];
-  ++findable_[static_cast<std::size_t>(moved.kind)];
+  count_findable(from, false);
+  count_findable(to, true);
   if (chooser_) chooser_->moved(arena_, from, to);
 }
 
@@ -187,7 +192,8 @@ void BlockArena::release(BlockId block, BlockId& last) {
     queue_.insert_after(last, block);
     if (releases_in_order_) last = block;
   }
-  if (ledger_) ledger_->note_free(number_, block);
+  if (!ledger_) return;
+  if (const auto emptied = ledger_->note_free(number_, block)) withdraw(emptied->first, emptied->count);
 }
 
 void BlockArena::lend(BlockId first, std::int64_t count) {

@@ -168,6 +168,8 @@ class BlockArena {
   };
 
   void drop_key(BlockId block);
+  // Something is found in a block from now on, or no longer.
+  void count_findable(BlockId block, bool is_findable);
   BlockId next_victim();
   bool has(BlockId block) const { return block != null_block_id && block < blocks_.size(); }
   // Makes room for the blocks below `end`.

@@ -75,7 +75,7 @@ ChunkQuestion Scheduler::asked_of(const ActiveRequest& request, std::int64_t sta
           .tokens = prompt_of(request).tokens,
           .prompt = request.record.input_length,
           .branch = branch,
-          .alone = num_in_flight() == 1,
+          .requests = num_in_flight(),
           .runs_beside = served_running_,
           .prefills_beside = served_inside_prompt_};
 }
@@ -136,7 +136,7 @@ void Scheduler::preempt_last() {
 }
 
 void Scheduler::serve_waiting(std::int64_t& budget, StepWork& work, double now) {
-  while (budget > 0 && !waiting_.empty() && num_running() < cache_.geometry().scheduler.max_num_seqs &&
+  while (budget > 0 && !waiting_.empty() && num_running() < cache_.geometry().scheduler.most_running() &&
          admit_first_waiting(budget, work, now)) {
   }
 }

@@ -78,6 +78,7 @@ void AgenticReader::collect(const JsonElement& object, double start, std::vector
       leaf.row.request.output_length = integer_field(request, "out", 0, longest_length);
       leaf.row.request.turn = ++turn;
       leaf.row.scope = name_hash(request, "model");
+      add_salt(request, leaf.row);
       id_list(request, "hash_ids", leaf.row.ids);
       if (has_field(request, "api_time")) time_field(request, "api_time");
     });
@@ -131,6 +132,7 @@ void AgenticReader::read_request(const JsonElement& object, std::int64_t line) {
   const std::uint64_t play = name_hash(object, "play_id"), named = name_hash(object, "session_id");
   const std::uint64_t session = named == 0 ? text_hash(name) : mix64(play, named);
   row.scope = name_hash(object, "model");
+  add_salt(object, row);
   if (local_ids_) {
     if (play == 0 && named == 0)
       throw DamagedLine{"hash_id_scope is local, and neither play_id nor session_id says to what"};

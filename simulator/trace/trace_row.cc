@@ -24,6 +24,11 @@ double timestamp(const JsonElement& object, double per_unit) {
 
 }  // namespace
 
+void add_salt(const JsonElement& object, TraceRow& row) {
+  const std::uint64_t salt = name_hash(object, "cache_salt");
+  if (salt != 0) row.scope = mix64(salt, row.scope);
+}
+
 std::int64_t append_runs(const TraceRow& row, IdCount count, std::int64_t number, std::vector<TokenRun>& runs) {
   const std::int64_t length = row.request.input_length;
   const std::int64_t blocks = ceil_div(length, row.block_tokens), full = length / row.block_tokens;
@@ -101,21 +106,16 @@ void TraceRowReader::read_tokens(const JsonElement& object) {
   request.arrival_seconds = since_first(seconds, "ts");
 }
 
-const TraceRow& TraceRowReader::read(const JsonElement& object, TraceForm form) {
-  row_.request = {};
-  row_.scope = 0;
+void TraceRowReader::read_form(const JsonElement& object, TraceForm form) {
   TraceRequest& request = row_.request;
-  if (form == TraceForm::tokens) {
-    read_tokens(object);
-    return row_;
-  }
+  if (form == TraceForm::tokens) return read_tokens(object);
   if (form == TraceForm::lookups) {
     request.input_length = integer_field(object, "seq_len", 1, longest_length);
     row_.block_tokens = integer_field(object, "chunk_size", 1, longest_length);
     row_.scope = mix64(name_hash(object, "model_name"), static_cast<std::uint64_t>(row_.block_tokens));
     id_list(object, "chunk_hashes", row_.ids, true);
     request.arrival_seconds = since_first(time_field(object, "timestamp"), "timestamp");
-    return row_;
+    return;
   }
   if (form == TraceForm::blocks) {
     if (has_field(object, "timestamp")) request.arrival_seconds = time_field(object, "timestamp") * 1e-3;
@@ -128,7 +128,7 @@ const TraceRow& TraceRowReader::read(const JsonElement& object, TraceForm form) 
       throw InputError(fmt::format("block_size is {}, that of earlier lines {}: their ids cannot be compared; make a "
                                    "file per size", row_.block_tokens, block_size_));
     id_list(object, "hash_ids", row_.ids);
-    return row_;
+    return;
   }
   const bool qwen = form == TraceForm::qwen;
   request.arrival_seconds = timestamp(object, qwen ? 1 : 1e-3);
@@ -141,6 +141,13 @@ const TraceRow& TraceRowReader::read(const JsonElement& object, TraceForm form) 
   }
   row_.block_tokens = qwen ? 16 : 512;
   id_list(object, "hash_ids", row_.ids);
+}
+
+const TraceRow& TraceRowReader::read(const JsonElement& object, TraceForm form) {
+  row_.request = {};
+  row_.scope = 0;
+  read_form(object, form);
+  add_salt(object, row_);
   return row_;
 }
 

@@ -16,6 +16,10 @@ struct TraceRow {
   std::uint64_t scope = 0;          ///< ids mean the same content only where scopes are equal; 0: in the whole file
 };
 
+/// Content of requests with other `cache_salt` is never shared, as engines mix it into the keys of a prompt; requests
+/// without one share with each other. Takes it into the scope of the row.
+void add_salt(const JsonElement& object, TraceRow& row);
+
 /// What to do where the number of ids is not that of the blocks of the prompt, the last one cut at its length.
 enum class IdCount {
   exact,  ///< the trace contradicts itself
@@ -37,6 +41,7 @@ class TraceRowReader {
 
  private:
   void read_tokens(const JsonElement& object);
+  void read_form(const JsonElement& object, TraceForm form);
   double since_first(double seconds, const char* field);
 
   TraceRow row_;

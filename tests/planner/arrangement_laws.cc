@@ -31,13 +31,18 @@ struct PlaceOfView {
   std::size_t page = 0;
 };
 
+/// Is the tensor of the view one of the group?
+bool has_tensor(const Arrangement& plan, const GroupPlan& group, const ViewPlan& view) {
+  return !group.tensor || plan.tensors_of(group).front().name == view.tensor;
+}
+
 /// The page that has the layer of a view in its lane.
 PlaceOfView place_of(const Arrangement& plan, const ViewPlan& view) {
   PlaceOfView place;
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
     const GroupPlan& group = plan.groups[i];
     if (!group.shares_table) place.table = i;
-    if (group.spec != view.spec) continue;
+    if (group.spec != view.spec || !has_tensor(plan, group, view)) continue;
     for (std::size_t page = 0; page < group.pages.size(); ++page) {
       const std::vector<std::int64_t>& layers = group.pages[page];
       if (plan.lane_of(group, page) != view.lane || std::find(layers.begin(), layers.end(), view.layer) == layers.end())
@@ -117,7 +122,8 @@ std::int64_t placed_bytes(const CachePlan& plan, const GroupPlan& group) {
   for (std::size_t page = 0; page < group.pages.size(); ++page)
     for (const std::int64_t layer : group.pages[page])
       for (const ViewPlan& view : plan.views)
-        if (view.spec == group.spec && view.layer == layer && view.lane == plan.lane_of(group, page))
+        if (view.spec == group.spec && view.layer == layer && view.lane == plan.lane_of(group, page) &&
+            has_tensor(plan, group, view))
           bytes += of_id(plan, view, 0).num_elements() * element_bytes(view.dtype);
   return bytes;
 }

@@ -248,6 +248,12 @@ class Lookup {
       }
   }
 
+  /// As derivations call the small pages of a group.
+  std::string label_of(const GroupPlan& group) const {
+    const std::string label = spec_label(plan_.spec_of(group));
+    return group.tensor ? plan_.tensors_of(group).front().name + ", " + label : label;
+  }
+
   void look_at_groups() {
     std::map<std::int64_t, std::int64_t> number_in_spec;
     for (const PlanRun& run : group_runs(plan_)) {
@@ -259,7 +265,7 @@ class Lookup {
                         {"hole_bytes", "hole" + of},
                         {"ids_per_entry", "ids of an entry of " + spec_label(plan_.spec_of(plan_.groups[g]))},
                         {"entries_per_id",
-                         "small pages of a large page of " + spec_label(plan_.spec_of(plan_.groups[g]))}});
+                         "small pages of a large page of " + label_of(plan_.groups[g])}});
         require("pages", "pages" + of, Json(group["pages"].size()));
         if (!plan_.groups[g].tensor)
           check_layers(plan_.groups[g], number_in_spec[plan_.groups[g].spec]++);
@@ -336,7 +342,9 @@ class Lookup {
   std::pair<std::size_t, std::size_t> place_of(const ViewPlan& view) const {
     for (std::size_t g = 0; g < plan_.groups.size(); ++g)
       for (std::size_t page = 0; page < plan_.groups[g].pages.size(); ++page)
-        if (plan_.groups[g].spec == view.spec && plan_.groups[g].pages[page].front() == view.layer) return {g, page};
+        if (plan_.groups[g].spec == view.spec && plan_.groups[g].pages[page].front() == view.layer &&
+            (!plan_.groups[g].tensor || plan_.tensors_of(plan_.groups[g]).front().name == view.tensor))
+          return {g, page};
     return {0, 0};
   }
 

@@ -158,7 +158,7 @@ void run_branch(const ForwardSetting& setting, ForwardResult& result) {
   const auto& masks = geometry.attention_masks;
   const bool keeps_few =
       geometry.rules.blocks->retains_windows() && std::any_of(masks.begin(), masks.end(), has_window);
-  const bool makes_branch = (setting.plan.cache_mode == CacheMode::align && geometry.state_groups > 0) ||
+  const bool makes_branch = (geometry.mode == CacheMode::align && geometry.state_groups > 0) ||
                             (keeps_few && run.record(second).hit_tokens == 0);
   run.expect(run.record(second).hit_tokens == (makes_branch ? 0 : block), "the second request hit something else");
   run.expect(run.record(third).hit_tokens == block, "the branch point was not found");

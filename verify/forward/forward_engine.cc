@@ -93,7 +93,7 @@ ForwardEngine::ForwardEngine(const CachePlan& plan, const ForwardNetwork& networ
   }
 }
 
-HeldState ForwardEngine::state(const LayerViews& views, const Entry& entry, StateUse use) const {
+HeldState ForwardEngine::state(const LayerViews& views, const StateIds& entry, StateUse use) const {
   return HeldState(pools_, *plan_.spec_of(group_of(views)).state, views.state, entry, use);
 }
 
@@ -102,21 +102,15 @@ std::int64_t ForwardEngine::state_index(std::int64_t tokens, std::int64_t block_
   return one_state ? 0 : ceil_div(tokens, block_size_tokens) - 1;
 }
 
-ForwardEngine::Entry ForwardEngine::entry_at(const LayerViews& views, const RequestBlocks& blocks,
-                                             std::int64_t index) const {
-  Entry entry;
-  const std::int64_t first = kind_index_[views.state.any().group];
-  for (std::int64_t piece = 0; piece < group_of(views).ids_per_entry; ++piece)
-    entry.push_back(block_at(blocks.states[first + piece], index));
-  return entry;
+StateIds ForwardEngine::entry_at(const LayerViews& views, const RequestBlocks& blocks, std::int64_t index) const {
+  return entry_of(views, [&](std::int64_t table) {
+    return block_at(blocks.states[static_cast<std::size_t>(table)], index);
+  });
 }
 
-ForwardEngine::Entry ForwardEngine::draft_entry(const LayerViews& views, const std::vector<std::vector<BlockId>>& lists,
-                                                std::size_t i) const {
-  Entry entry;
-  const std::int64_t first = kind_index_[views.state.any().group];
-  for (std::int64_t piece = 0; piece < group_of(views).ids_per_entry; ++piece) entry.push_back(lists[first + piece][i]);
-  return entry;
+StateIds ForwardEngine::draft_entry(const LayerViews& views, const std::vector<std::vector<BlockId>>& lists,
+                                    std::size_t i) const {
+  return entry_of(views, [&](std::int64_t table) { return lists[static_cast<std::size_t>(table)][i]; });
 }
 
 void ForwardEngine::copy_pages(std::span<const BlockCopy> copies) {
@@ -162,7 +156,8 @@ void ForwardEngine::copy_state_slot(BlockId from, BlockId to) {
   for (const ForwardLayer& layer : network_.layers) {
     if (!layer.recurrent) continue;
     const LayerViews& views = views_.at(layer.number);
-    copy_state(state(views, {from}, StateUse::read).view(), state(views, {to}, StateUse::write).view());
+    copy_state(state(views, StateIds::of_slot(from), StateUse::read).view(),
+               state(views, StateIds::of_slot(to), StateUse::write).view());
     ++work_.state_copies;
   }
 }
@@ -171,7 +166,7 @@ std::vector<std::vector<std::byte>> ForwardEngine::save_state_slot(BlockId slot)
   std::vector<std::vector<std::byte>> states;
   for (const ForwardLayer& layer : network_.layers) {
     if (!layer.recurrent) continue;
-    states.push_back(saved_state(state(views_.at(layer.number), {slot}, StateUse::read).view()));
+    states.push_back(saved_state(state(views_.at(layer.number), StateIds::of_slot(slot), StateUse::read).view()));
     ++work_.state_copies;
   }
   return states;
@@ -181,7 +176,7 @@ void ForwardEngine::load_state_slot(std::span<const std::vector<std::byte>> stat
   auto bytes = states.begin();
   for (const ForwardLayer& layer : network_.layers) {
     if (!layer.recurrent) continue;
-    restore(state(views_.at(layer.number), {slot}, StateUse::write).view(), *bytes++);
+    restore(state(views_.at(layer.number), StateIds::of_slot(slot), StateUse::write).view(), *bytes++);
     ++work_.state_copies;
   }
 }
@@ -207,7 +202,7 @@ void ForwardEngine::load_cells(std::span<const std::byte> bytes, std::span<const
     }
 }
 
-void ForwardEngine::zero(const LayerViews& views, const Entry& entry) {
+void ForwardEngine::zero(const LayerViews& views, const StateIds& entry) {
   {
     const HeldState fresh = state(views, entry, StateUse::write);
     const std::vector<std::byte> held = saved_state(fresh.view());
@@ -222,15 +217,16 @@ void ForwardEngine::zero(const LayerViews& views, const Entry& entry) {
   if (layout_fault_ != Fault::zero_full_page) return;
   // A whole page from the last tensor's own offset reaches into the next page.
   const BoundView& last = views.state.last();
-  zero_page_from_offset(pools_, last, entry[static_cast<std::size_t>(last.view.piece)],
+  const std::vector<BlockId>& ids = views.state.ssm.empty() ? entry.conv : entry.ssm;
+  zero_page_from_offset(pools_, last, ids[static_cast<std::size_t>(last.view.piece)],
                         plan_.lanes[last.view.lane.index()].bytes);
 }
 
 void ForwardEngine::prepare_state(const LayerViews& views, const ForwardChunk& part, std::int64_t from_index,
                                   std::int64_t to_index) {
-  const Entry to = entry_at(views, *part.blocks, to_index);
+  const StateIds to = entry_at(views, *part.blocks, to_index);
   if (part.computed == 0) return zero(views, to);
-  const Entry from = entry_at(views, *part.blocks, from_index);
+  const StateIds from = entry_at(views, *part.blocks, from_index);
   if (from == to) return;
   ++work_.state_copies;
   const HeldState target = state(views, to, StateUse::write);
@@ -357,11 +353,11 @@ void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& 
         if (chunk.kept_slot != null_block_id && part.computed == chunk.kept_tokens) {
           copy_state(state(views, entry_at(views, *chunk.blocks, state_index(part.computed, block)),
                            StateUse::read).view(),
-                     state(views, {chunk.kept_slot}, StateUse::write).view());
+                     state(views, StateIds::of_slot(chunk.kept_slot), StateUse::write).view());
           ++work_.state_copies;
         }
         if (part.computed == chunk.end) break;
-        part.end = plan_.cache_mode == CacheMode::all
+        part.end = plan_.keeps_every_boundary()
                        ? std::min(chunk.end, (part.computed / block + 1) * block)
                        : chunk.end;
         if (part.computed < chunk.kept_tokens) part.end = std::min(part.end, chunk.kept_tokens);

@@ -88,18 +88,28 @@ class ForwardEngine {
     const BoundView* kv = nullptr;
     StateViews state;
   };
-  /// Ids of one entry, by piece.
-  using Entry = std::vector<BlockId>;
-
   const GroupPlan& group_of(const LayerViews& views) const { return plan_.groups[views.state.any().group]; }
-  HeldState state(const LayerViews& views, const Entry& entry, StateUse use) const;
+  HeldState state(const LayerViews& views, const StateIds& entry, StateUse use) const;
   /// Position in a state table of the state behind `tokens` tokens.
   std::int64_t state_index(std::int64_t tokens, std::int64_t block_size_tokens) const;
+  /// The entry with the block of each table of the layer's state that block_of(table) says.
+  template <class BlockOf>
+  StateIds entry_of(const LayerViews& views, BlockOf&& block_of) const {
+    const auto ids_of = [&](const std::vector<const BoundView*>& tensor) {
+      std::vector<BlockId> ids;
+      if (tensor.empty()) return ids;
+      const auto group = static_cast<std::size_t>(tensor.front()->group);
+      for (std::int64_t piece = 0; piece < plan_.groups[group].ids_per_entry; ++piece)
+        ids.push_back(block_of(kind_index_[group] + piece));
+      return ids;
+    };
+    return {ids_of(views.state.conv), ids_of(views.state.ssm)};
+  }
   /// The entry of a request's state table at that position.
-  Entry entry_at(const LayerViews& views, const RequestBlocks& blocks, std::int64_t index) const;
+  StateIds entry_at(const LayerViews& views, const RequestBlocks& blocks, std::int64_t index) const;
   /// The same of the i-th state block in lists of `draft_blocks`.
-  Entry draft_entry(const LayerViews& views, const std::vector<std::vector<BlockId>>& lists, std::size_t i) const;
-  void zero(const LayerViews& views, const Entry& entry);
+  StateIds draft_entry(const LayerViews& views, const std::vector<std::vector<BlockId>>& lists, std::size_t i) const;
+  void zero(const LayerViews& views, const StateIds& entry);
   /// Before a part of a chunk: zeroes the state at position `to` of the table where the part begins the sequence, else
   /// copies there the one at position `from`, as engines do.
   void prepare_state(const LayerViews& views, const ForwardChunk& part, std::int64_t from, std::int64_t to);

@@ -67,7 +67,7 @@ GroupCount groups_of_arena(const CacheGeometry& geometry, std::int64_t arena) {
 
 std::int64_t most_block_ids(const CacheGeometry& geometry, std::int64_t arena, std::int64_t tokens) {
   Checked ids = groups_of_arena(geometry, arena).states *
-                (Checked(ceil_div(tokens, geometry.state_block())) + 2 + geometry.speculative_tokens);
+                (Checked(ceil_div(tokens, geometry.state_block())) + 2 + geometry.draft_states());
   for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
     if (geometry.attention_arena(group) == arena) ids += ceil_div(tokens, geometry.attention_block(group));
   for (const HeldGroup& group : geometry.held_groups)

@@ -175,7 +175,7 @@ void run_drafts(const ForwardSetting& setting, ForwardResult& result) {
     cache.begin_step();
     const std::int64_t most = geometry.max_num_batched_tokens;
     const std::int64_t tokens =
-        cache.steps().next_chunk({.start = done, .tokens = length, .prompt = length, .alone = true}, most);
+        cache.steps().next_chunk({.start = done, .tokens = length, .prompt = length, .requests = 1}, most);
     expects(done == 0 ? cache.admit(blocks, cached, hit, tokens, 0) : cache.advance(blocks, cached, done, tokens, 0),
             "the pool has room for one request");
     compare_rows(setting, contents, done, run(contents, done, done + tokens, 1, false), 0, result);

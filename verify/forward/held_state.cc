@@ -20,13 +20,16 @@ std::size_t copy_bytes(const StateSpec& state) {
 
 }  // namespace
 
-HeldState::HeldState(const PoolSet& pools, const StateSpec& state, const StateViews& views,
-                     std::span<const BlockId> ids, StateUse use)
+HeldState::HeldState(const PoolSet& pools, const StateSpec& state, const StateViews& views, const StateIds& ids,
+                     StateUse use)
     : use_(use) {
-  if (ids.size() > 1) copy_.resize(copy_bytes(state));
+  if (std::max(ids.conv.size(), ids.ssm.size()) > 1) copy_.resize(copy_bytes(state));
   std::size_t used = 0;
-  for (const auto& [pieces, part] : {std::pair{&views.conv, &view_.conv}, std::pair{&views.ssm, &view_.ssm}})
-    if (!pieces->empty()) *part = bind(pools, tensor_of(state, pieces->front()->view), *pieces, ids, used);
+  const auto bind_all = [&](const std::vector<const BoundView*>& pieces, const std::vector<BlockId>& of) {
+    return bind(pools, tensor_of(state, pieces.front()->view), pieces, of, used);
+  };
+  if (!views.conv.empty()) view_.conv = bind_all(views.conv, ids.conv);
+  if (!views.ssm.empty()) view_.ssm = bind_all(views.ssm, ids.ssm);
 }
 
 HeldState::HeldState(HeldState&& other) noexcept

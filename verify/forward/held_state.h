@@ -24,6 +24,15 @@ struct StateViews {
   const BoundView& last() const { return ssm.empty() ? *conv.back() : *ssm.back(); }
 };
 
+/// Ids of one table entry, by piece: those of each tensor, which may lie in a table of its own.
+struct StateIds {
+  std::vector<BlockId> conv;
+  std::vector<BlockId> ssm;
+  bool operator==(const StateIds&) const = default;
+  /// Both of one slot.
+  static StateIds of_slot(BlockId slot) { return {{slot}, {slot}}; }
+};
+
 /// What a state is held for.
 enum class StateUse {
   read,
@@ -35,9 +44,8 @@ enum class StateUse {
 /// read does not, as its pages may be written by another in the meantime.
 class HeldState {
  public:
-  /// `ids`: of the entry, by piece. All of it is borrowed.
-  HeldState(const PoolSet& pools, const StateSpec& state, const StateViews& views, std::span<const BlockId> ids,
-            StateUse use);
+  /// `ids`: of the entry. All of it is borrowed.
+  HeldState(const PoolSet& pools, const StateSpec& state, const StateViews& views, const StateIds& ids, StateUse use);
   HeldState(HeldState&& other) noexcept;
   HeldState& operator=(HeldState&&) = delete;
   ~HeldState();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/group_settings.h"
+#include "planner/replay_settings.h"
 #include "planner/row_settings.h"
 #include "planner/tree_settings.h"
 #include "planner/validate.h"
@@ -43,6 +44,7 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
   scaled.draft.reset();
   if (engine.draft) scaled.layers_per_group.reset();  // may be more than the layers that are left
   scaled.hidden_state_size = 0;
+  scaled.own.reset(replay_key::use_replayssm);  // what kernels compute it from is not followed
   scaled.block_size_tokens.reset();
   scaled.mamba_block_size_tokens.reset();
   // The cases count in blocks, at each of which a state is kept; small ones where no scan asks for its own.

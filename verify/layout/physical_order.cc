@@ -145,6 +145,19 @@ PagePlace place_of_tensor(const CachePlan& plan, const SpecPlan& spec, std::int6
   return {place.group, groups, Checked(number) * bytes, 0, Checked(pages_of(spec)) * bytes};
 }
 
+/// Tensors of a state are kinds of small pages, in the order of the state: each has the layers side by side.
+PagePlace place_of_small_page(const CachePlan& plan, const SpecPlan& spec, const std::vector<std::int64_t>& groups,
+                              std::int64_t number, std::string_view tensor) {
+  const std::vector<StateTensor>& tensors = spec.state->tensors;
+  const auto at = std::find_if(tensors.begin(), tensors.end(),
+                               [&](const StateTensor& candidate) { return candidate.name == tensor; });
+  expects(at != tensors.end(), "a state has the tensor that is asked for");
+  const std::int64_t group = groups[static_cast<std::size_t>(at - tensors.begin())];
+  const GroupPlan& of = plan.groups[static_cast<std::size_t>(group)];
+  return {group, 0, Checked(number) * plan.page_bytes(of), 0,
+          plan.lanes[of.first_lane.index()].bytes / of.entries_per_id};
+}
+
 }  // namespace
 
 PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t layer, std::string_view tensor) {
@@ -158,6 +171,8 @@ PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t
   if (keeps_tensors_apart(plan.strategy)) return place_of_tensor(plan, spec, number, tensor);
   const std::int64_t page = number / spec.layers_per_page;
   const auto num_groups = static_cast<std::int64_t>(groups.size());
+  if (plan.strategy == Strategy::two_level && spec.state && num_groups > 1)
+    return place_of_small_page(plan, spec, groups, number, tensor);
   PagePlace place{groups[page % num_groups], page / num_groups, 0, number % spec.layers_per_page};
   if (plan.strategy == Strategy::dual_pool) place_in_own_pools(plan, spec, page, place);
   if (plan.strategy == Strategy::compact_slots) place_beside_slots(plan, spec, page, place);
@@ -242,7 +257,7 @@ std::int64_t cache_byte_by_rule(const CacheFacts& facts, const CacheByte& at) {
 
 std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::span<const std::int64_t> index) {
   Checked end = 0;
-  for (const std::string_view name : {"conv", "ssm", "ring"})
+  for (const std::string_view name : {"conv", "ssm", "x_ring", "dt_ring", "b_ring", "ring"})
     for (const StateTensor& candidate : state.tensors) {
       if (candidate.name != name) continue;
       const std::int64_t element = element_bytes(candidate.dtype);

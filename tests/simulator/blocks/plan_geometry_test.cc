@@ -122,10 +122,10 @@ TEST_CASE("golden: compact slots are the arenas of a dual pool, two-level pages 
   const CachePlan split = plan_as(Strategy::two_level);
   const CacheGeometry shared = geometry_of(split, spec);
   validate(shared);
-  CHECK(shared.blocks_per_large_page == std::vector<std::int64_t>{4, 1563});
+  CHECK(shared.blocks_per_large_page == std::vector<std::int64_t>{512, 9, 3456});
   CHECK(shared.num_large_pages() == split.arenas.front().num_ids);
-  CHECK(shared.state_arenas == std::vector<std::int64_t>{0});
-  CHECK(shared.attention_arenas == std::vector<std::int64_t>{1});
+  CHECK(shared.state_arenas == std::vector<std::int64_t>{0, 1});
+  CHECK(shared.attention_arenas == std::vector<std::int64_t>{2});
   std::int64_t pages = 0;  // those of one request
   for (std::int64_t arena = 0; arena < shared.num_arenas(); ++arena)
     pages += ceil_div(request_block_ids(shared, 32768, arena), shared.blocks_per_large_page[arena]);

@@ -79,6 +79,33 @@ TEST_CASE("edge: a long-prefill threshold does not count for a request that is a
   CHECK(rows.at(0) == Rows{8, 8, 4, 2});
 }
 
+TEST_CASE("edge: an adaptive threshold is no less than the share of a step") {
+  CacheGeometry geometry = geometry_033(4, 60, 1);
+  geometry.max_num_batched_tokens = 24;
+  geometry.scheduler.long_prefill_threshold = 8;
+  const TraceBatch batch = batch_of({{{1, 22}}, {{2, 22}}}, 1);
+  CHECK(rows_of(geometry, closed_033(2), batch).at(0) == Rows{8, 8, 4, 2});
+  geometry.scheduler.long_prefill_threshold_adaptive = true;
+  CHECK(rows_of(geometry, closed_033(2), batch).at(0) == Rows{12, 8, 2});
+  geometry.scheduler.long_prefill_threshold = 16;
+  CHECK(rows_of(geometry, closed_033(2), batch).at(0) == Rows{16, 4, 2});
+  geometry.rules = {};
+  CHECK_THROWS_WITH_AS(validate(geometry), doctest::Contains("has a fixed limit"), SpecError);
+}
+
+TEST_CASE("edge: fewer requests may be admitted than a step has room for") {
+  CacheGeometry geometry = geometry_033(4, 60, 1);
+  geometry.scheduler.max_num_active_seqs = 1;
+  std::size_t most = 0;
+  Simulation simulation(geometry, closed_033(2));
+  simulation.after_schedule = [&] { most = std::max(most, simulation.scheduler().running().size()); };
+  simulation.consume(batch_of({{{1, 5}}, {{2, 5}}, {{3, 5}}}, 3));
+  simulation.finish();
+  CHECK(most == 1);
+  geometry.scheduler.max_num_active_seqs = 257;
+  CHECK_THROWS_WITH_AS(validate(geometry), doctest::Contains("max_num_active_seqs: must be 1 to 256"), SpecError);
+}
+
 TEST_CASE("edge: what a drafter lacks beyond the prompt stalls a request, which today's admission lets in for ever") {
   // 16 tokens of attention fit, 16 + s do not; the prompt's first chunk does.
   CacheGeometry geometry = drafting(2);

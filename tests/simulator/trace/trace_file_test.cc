@@ -64,6 +64,23 @@ TEST_CASE("edge: the Qwen-Bailian form: seconds, 16-token ids, chat and turn") {
   CHECK(request.turn == 2);
 }
 
+TEST_CASE("edge: requests with different salts share no content, those with the same or none do") {
+  const auto line = [](const std::string& more) {
+    return R"({"timestamp": 5, "input_length": 600, "output_length": 7, "hash_ids": [1, 2])" + more + "}\n";
+  };
+  const TemporaryFile file(line("") + line(R"(, "cache_salt": "a")") + line(R"(, "cache_salt": "b")") +
+                           line(R"(, "cache_salt": "a")") + line(R"(, "cache_salt": null)"));
+  const TraceBatch batch = read_all({.path = file.path()});
+  REQUIRE(batch.requests.size() == 5);
+  std::vector<std::uint64_t> first;
+  for (const TraceRequest& request : batch.requests) first.push_back(batch.prompt(request).front().chain);
+  CHECK(first[1] == first[3]);
+  CHECK(first[0] == first[4]);
+  CHECK(first[0] != first[1]);
+  CHECK(first[1] != first[2]);
+  CHECK(message_for(line(R"(, "cache_salt": [1])")).find("cache_salt is a list, not text") != std::string::npos);
+}
+
 TEST_CASE("edge: gzip and zstd files read like plain ones") {
   const TraceBatch plain = read_all({.path = invented + "mooncake.jsonl"});
   CHECK(read_all({.path = invented + "mooncake.jsonl.gz"}) == plain);

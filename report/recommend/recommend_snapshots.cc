@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "planner/snapshot_places.h"
 #include "report/human.h"
 #include "report/recommend/recommend_settings.h"
 

@@ -8,8 +8,8 @@ namespace hybridkv {
 
 namespace {
 
-const CachePlan& plan_in(const CandidateRow& row) { return row.layout().plan; }
-const SnapshotPoints& points_in(const CandidateRow& row) { return plan_in(row).pool_groups->points; }
+const CachePlan& groups_plan_in(const CandidateRow& row) { return row.layout().plan; }
+const SnapshotPoints& points_in(const CandidateRow& row) { return groups_plan_in(row).pool_groups->points; }
 
 std::string offsets_text(const std::vector<std::int64_t>& offsets) {
   return fmt::format("{}", fmt::join(offsets, " "));
@@ -61,18 +61,18 @@ void add_snapshot_reasons(const RecommendAnswer& report, RecommendReasons& reaso
 
 Cell places_cell(const CandidateRow& row) { return std::string(to_string(snapshot_places(row.layout().engine))); }
 Cell from_end_cell(const CandidateRow& row) { return offsets_text(points_in(row).from_end); }
-Cell interval_cell(const CandidateRow& row) { return points_in(row).interval_tokens; }
-Cell ratio_cell(const CandidateRow& row) {
+Cell snapshot_interval_cell(const CandidateRow& row) { return points_in(row).interval_tokens; }
+Cell shares_cell(const CandidateRow& row) {
   const std::optional<double> ratio = row.layout().engine.state_memory_ratio;
   return ratio ? Cell(Real{*ratio, 4}) : Cell();
 }
-Cell states_cell(const CandidateRow& row) { return plan_in(row).arenas[1].num_ids; }
-Cell blocks_cell(const CandidateRow& row) { return plan_in(row).arenas[0].num_ids; }
+Cell states_cell(const CandidateRow& row) { return groups_plan_in(row).arenas[1].num_ids; }
+Cell blocks_cell(const CandidateRow& row) { return groups_plan_in(row).arenas[0].num_ids; }
 Cell snapshots_at_once_cell(const CandidateRow& row) { return Real{row.candidate().objectives.concurrency, 2}; }
 
 std::vector<CandidateField> front_of_snapshots(const Recommendation&) {
   return {{{"snapshots", "snapshots"}, places_cell},
-          {{"periodic_snapshot_interval", "inter-", "val"}, interval_cell},
+          {{"periodic_snapshot_interval", "inter-", "val"}, snapshot_interval_cell},
           {{"states", "states"}, states_cell},
           {{"blocks", "blocks"}, blocks_cell},
           {{"reprefilled_tokens", "computed", "again"}, reprefilled_cell},
@@ -84,8 +84,8 @@ std::vector<CandidateField> front_of_snapshots(const Recommendation&) {
 std::vector<CandidateField> fields_of_snapshots() {
   return joined({{{{"snapshots", "snapshots"}, places_cell},
                   {{"offsets_from_end", "before the end"}, from_end_cell},
-                  {{"periodic_snapshot_interval", "interval"}, interval_cell},
-                  {{"state_memory_ratio", "ratio"}, ratio_cell},
+                  {{"periodic_snapshot_interval", "interval"}, snapshot_interval_cell},
+                  {{"state_memory_ratio", "ratio"}, shares_cell},
                   {{"states", "states"}, states_cell},
                   {{"blocks", "blocks"}, blocks_cell},
                   {{"bytes_per_request", "request"},

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "planner/group_settings.h"
 #include "planner/row_settings.h"
 #include "planner/tree_settings.h"
 
@@ -67,7 +68,11 @@ const std::vector<ChosenKey>& engine_keys() {
       own("engine.page_size", tree_key::page_size),
       own("engine.mamba_track_interval", tree_key::mamba_track_interval),
       chosen("engine.max_running_requests", &Scenario::engine, &EngineSpec::max_running_requests),
-      own("engine.kv_unified", row_key::kv_unified),
+      own("engine.periodic_snapshot_interval", group_key::periodic_snapshot_interval),
+      own("engine.mamba_state_cache_interval", group_key::mamba_state_cache_interval),
+      own("engine.additional_snapshot_offsets_from_end", group_key::offsets_from_end),
+      own("engine.enable_branch_snapshot", group_key::enable_branch_snapshot),
+      own("engine.pool_ratio", group_key::pool_ratio),
       own("engine.ctx_checkpoints", row_key::ctx_checkpoints),
       own("engine.checkpoint_min_step", row_key::checkpoint_min_step),
       own("engine.cache_ram", row_key::cache_ram),

@@ -37,6 +37,8 @@ struct RecommendOptions {
   std::vector<std::string> ratios;
   std::vector<std::int64_t> page_sizes;
   std::vector<std::int64_t> track_intervals;
+  std::vector<std::string> snapshots;
+  std::vector<std::int64_t> snapshot_intervals;
   std::vector<std::int64_t> slots;
   std::vector<std::int64_t> slot_checkpoints;
   std::vector<std::int64_t> checkpoint_steps;
@@ -85,6 +87,8 @@ SearchSpace space_of(const RecommendOptions& options, const Scenario& scenario) 
   }
   space.page_sizes = options.page_sizes;
   space.track_intervals = options.track_intervals;
+  for (const std::string& name : options.snapshots) space.snapshots.push_back(parse_snapshot_places(name).value());
+  space.snapshot_intervals = options.snapshot_intervals;
   space.slots = options.slots;
   space.slot_checkpoints = options.slot_checkpoints;
   space.checkpoint_steps = options.checkpoint_steps;
@@ -170,13 +174,19 @@ void add_space_options(CLI::App& command, RecommendOptions& options) {
            "of a radix tree: strategies of states to search (default: all that the engine has)", "LIST",
            one_of(strategies));
   add_list(command, "--ratios", options.ratios,
-           "of a radix tree: memory of states over that of tokens to search (default: the engine's, the best for the "
-           "length, a few around it)", "LIST", any_text());
+           "of a radix tree, or of snapshots: memory of states over that of tokens to search (default: the engine's, "
+           "the best for the length, a few around it)", "LIST", any_text());
   add_list(command, "--page-sizes", options.page_sizes, "of a radix tree: pages to search (default: 1 and 64)", "LIST",
            token_count());
   add_list(command, "--track-intervals", options.track_intervals,
            "of a radix tree: intervals of a decode's states to search (default: the engine's; with --driver "
            "closed_loop 64 to 1024)", "LIST", token_count());
+  add_list(command, "--snapshots", options.snapshots,
+           "of snapshots: where they are taken, to search (default: all four)", "LIST",
+           one_of(names_of(snapshot_places_names)));
+  add_list(command, "--snapshot-intervals", options.snapshot_intervals,
+           "of snapshots: tokens between periodic ones to search (default: the engine's, 0, 512, 2048, 8192)", "LIST",
+           token_count());
   add_list(command, "--slots", options.slots,
            "of a server with slots: how many to search (default: the engine's, 1 to 64, the most that hold such "
            "requests at once)", "LIST", token_count());

@@ -28,6 +28,8 @@ inline constexpr SearchAxis page_sizes{"--page-sizes", "page_sizes"};
 inline constexpr SearchAxis track_intervals{"--track-intervals", "track_intervals"};
 inline constexpr SearchAxis slots{"--slots", "slots"};
 inline constexpr SearchAxis slot_checkpoints{"--slot-checkpoints", "slot_checkpoints"};
+inline constexpr SearchAxis snapshots{"--snapshots", "snapshots"};
+inline constexpr SearchAxis snapshot_intervals{"--snapshot-intervals", "snapshot_intervals"};
 inline constexpr SearchAxis checkpoint_steps{"--checkpoint-steps", "checkpoint_steps"};
 inline constexpr SearchAxis cache_rams{"--cache-rams", "cache_rams"};
 

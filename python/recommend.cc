@@ -36,7 +36,9 @@ struct RecommendWishes {
   std::string search;
   std::vector<std::string> strategies;
   std::vector<double> ratios;
-  std::vector<std::int64_t> page_sizes, track_intervals, slots, slot_checkpoints, checkpoint_steps, cache_rams;
+  std::vector<std::int64_t> page_sizes, track_intervals, snapshot_intervals, slots, slot_checkpoints, checkpoint_steps,
+      cache_rams;
+  std::vector<std::string> snapshots;
   std::vector<std::string> modes;
 };
 
@@ -78,6 +80,9 @@ RecommendQuestion recommend_question_of(const RecommendWishes& wishes, const Sce
   space.ratios = wishes.ratios;
   space.page_sizes = wishes.page_sizes;
   space.track_intervals = wishes.track_intervals;
+  for (const std::string& name : wishes.snapshots)
+    space.snapshots.push_back(named<SnapshotPlaces>("snapshots", name, snapshot_places_names));
+  space.snapshot_intervals = wishes.snapshot_intervals;
   space.slots = wishes.slots;
   space.slot_checkpoints = wishes.slot_checkpoints;
   space.checkpoint_steps = wishes.checkpoint_steps;
@@ -182,6 +187,8 @@ void register_recommend(nb::module_& module) {
       .def_rw("ratios", &Wishes::ratios)
       .def_rw("page_sizes", &Wishes::page_sizes)
       .def_rw("track_intervals", &Wishes::track_intervals)
+      .def_rw("snapshots", &Wishes::snapshots)
+      .def_rw("snapshot_intervals", &Wishes::snapshot_intervals)
       .def_rw("slots", &Wishes::slots)
       .def_rw("slot_checkpoints", &Wishes::slot_checkpoints)
       .def_rw("checkpoint_steps", &Wishes::checkpoint_steps)

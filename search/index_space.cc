@@ -3,6 +3,7 @@
 #include "engines/engine.h"
 #include "search/block_space.h"
 #include "search/slot_space.h"
+#include "search/snapshot_space.h"
 #include "search/tree_space.h"
 
 namespace hybridkv {
@@ -18,6 +19,7 @@ std::unique_ptr<IndexSpace> index_space(const RecommendSpec& spec, const Workloa
                     "limit; give engine.memory instead");
   if (engine.blocks) return std::make_unique<BlockSpace>(spec);
   if (axis_of(engine, search_axis::slots)) return std::make_unique<SlotSpace>(spec);
+  if (axis_of(engine, search_axis::snapshots)) return std::make_unique<SnapshotSpace>(spec);
   return std::make_unique<TreeSpace>(spec, workload);
 }
 

@@ -12,6 +12,7 @@ std::vector<const SearchAxis*> asked_axes(const SearchSpace& space) {
       {!space.retentions.empty(), &retentions}, {!space.strategies.empty(), &strategies},
       {!space.ratios.empty(), &ratios},         {!space.page_sizes.empty(), &page_sizes},
       {!space.track_intervals.empty(), &track_intervals}, {!space.slots.empty(), &slots},
+      {!space.snapshots.empty(), &snapshots}, {!space.snapshot_intervals.empty(), &snapshot_intervals},
       {!space.slot_checkpoints.empty(), &slot_checkpoints}, {!space.checkpoint_steps.empty(), &checkpoint_steps},
       {!space.cache_rams.empty(), &cache_rams}};
   std::vector<const SearchAxis*> asked;

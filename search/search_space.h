@@ -6,6 +6,7 @@
 
 #include "engines/search_axes.h"
 #include "planner/engine_spec.h"
+#include "planner/snapshot_places.h"
 #include "planner/token_state_split.h"
 
 namespace hybridkv {
@@ -25,9 +26,12 @@ struct SearchSpace {
   // Of engines with a radix tree.
   std::vector<TreeStrategy> strategies;                    ///< none automatic
   std::vector<double> ratios;                              ///< R, memory of states over that of tokens, each > 0; empty
-                                                           ///< where they differ from strategy to strategy
+                                                           ///< where they differ from strategy to strategy; also of
+                                                           ///< engines with snapshots
   std::vector<std::int64_t> page_sizes;                    ///< tokens
   std::vector<std::int64_t> track_intervals;               ///< tokens
+  std::vector<SnapshotPlaces> snapshots;                   ///< of prompts, of engines with snapshots
+  std::vector<std::int64_t> snapshot_intervals;            ///< tokens between further ones, 0: none
   // Of servers with slots.
   std::vector<std::int64_t> slots;
   std::vector<std::int64_t> slot_checkpoints;               ///< of a slot, on the host

@@ -3,13 +3,21 @@
 #include "engines/engine.h"
 #include "engines/tensorrt_llm/rules.h"
 #include "engines/tensorrt_llm/serve.h"
+#include "planner/snapshot_places.h"
 
 namespace hybridkv {
+
+inline constexpr EngineAxis axes_of_tensorrt_llm[] = {
+    {&search_axis::snapshots,
+     tried<SnapshotPlaces::none, SnapshotPlaces::end, SnapshotPlaces::branch, SnapshotPlaces::end_and_branch>},
+    {&search_axis::snapshot_intervals, tried<0, 512, 2048, 8192>},
+    {&search_axis::ratios}};
 
 /// TensorRT-LLM's second cache manager.
 inline constexpr Engine tensorrt_llm{.rules = &rules_of_tensorrt_llm,
                                      .replay = snapshot_cache_of,
                                      .abilities = &abilities_of_snapshots,
+                                     .axes = axes_of_tensorrt_llm,
                                      .serve = serve_tensorrt_llm,
                                      .own_settings = tensorrt_llm_settings};
 

@@ -24,14 +24,15 @@ _FORMS = {"at_length": whole, "min_concurrency": real, "give_up_percent": real, 
           "search": word, "prompt_tokens": whole, "shared_prefix_tokens": whole}
 _LISTS = {"packs": whole, "block_sizes": whole, "kernel_blocks": whole, "modes": word, "match_units": whole,
           "retentions": _retention, "strategies": word, "ratios": real, "page_sizes": whole,
-          "track_intervals": whole, "slots": whole, "slot_checkpoints": whole, "checkpoint_steps": whole,
-          "cache_rams": whole}
+          "track_intervals": whole, "snapshots": word, "snapshot_intervals": whole, "slots": whole,
+          "slot_checkpoints": whole, "checkpoint_steps": whole, "cache_rams": whole}
 
 
 def recommend(scenario=None, /, *, at_length=None, min_concurrency=None, give_up_percent=None, packs=(),
               block_sizes=(), kernel_blocks=(), min_kernel_block=None, modes=(), match_units=(), retentions=(),
-              search=None, strategies=(), ratios=(), page_sizes=(), track_intervals=(), slots=(),
-              slot_checkpoints=(), checkpoint_steps=(), cache_rams=(), prompt_tokens=None, shared_prefix_tokens=None,
+              search=None, strategies=(), ratios=(), page_sizes=(), track_intervals=(), snapshots=(),
+              snapshot_intervals=(), slots=(), slot_checkpoints=(), checkpoint_steps=(), cache_rams=(),
+              prompt_tokens=None, shared_prefix_tokens=None,
               checkpoints=False, progress=None, **keys):
     """Searches settings for a workload. Lists say what is searched; what is not said is up to the search.
 

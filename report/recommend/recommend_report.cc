@@ -91,6 +91,7 @@ CandidateField optional_of_result(Column column) {
 
 const SearchReporter& reporter_of(const Recommendation& result) {
   const CachePlan& plan = result.layouts.front().plan;
+  if (plan.pool_groups) return snapshot_search_reporter;
   return plan.tree_pools ? tree_search_reporter : plan.rows ? slot_search_reporter : block_search_reporter;
 }
 

@@ -49,6 +49,7 @@ extern const SearchReporter block_search_reporter;  ///< pools of blocks: recomm
 extern const SearchReporter tree_search_reporter;   ///< a dual pool with a radix tree: recommend_tree.cc
 
 extern const SearchReporter slot_search_reporter;   ///< a server with slots: recommend_slots.cc
+extern const SearchReporter snapshot_search_reporter;  ///< a tree with snapshots: recommend_snapshots.cc
 
 /// The reporter of the engine's index.
 const SearchReporter& reporter_of(const Recommendation& result);

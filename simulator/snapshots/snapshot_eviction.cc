@@ -14,7 +14,7 @@ ChosenPages withdrawn(PagePool& pool, ChosenPages pages) {
   return pages;
 }
 
-std::int64_t num_held(const PagePool& pool, const ChosenPages& pages) {
+std::int64_t num_held_of(const PagePool& pool, const ChosenPages& pages) {
   return std::count_if(pages.begin(), pages.end(), [&](SnapshotPage page) { return pool.is_held(page); });
 }
 
@@ -56,7 +56,7 @@ bool SnapshotEviction::make_room(std::int64_t states, std::int64_t blocks, Evict
 
 bool SnapshotEviction::move_to_host(Pages states, Pages blocks) {
   const auto fits = [](const PagePool& pool, const Pages& pages) {
-    return num_held(pool, pages) <= pool.num_free(PageLevel::host) + pool.num_idle(PageLevel::host);
+    return num_held_of(pool, pages) <= pool.num_free(PageLevel::host) + pool.num_idle(PageLevel::host);
   };
   const bool all_fit = fits(states_, states) && fits(pages_, blocks);
   if (!all_fit) {

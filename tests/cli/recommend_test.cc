@@ -261,6 +261,31 @@ TEST_CASE("golden: what llama-server is told of the host's memory fits it, and s
   require_refused("simulate " + asked + "--requests 50", 2, "engine.ctx_checkpoints and engine.cache_ram say what");
 }
 
+TEST_CASE("golden: where snapshots are taken is searched, and the pick's commands say its numbers again") {
+  const std::string asked = "--model Qwen3.5-4B --memory 6GiB --max-model-len 16k --engine tensorrt-llm "
+                            "--set engine.max_batch_size=8 ";
+  const json result = advice("recommend " + asked + "--requests 100");
+  const json& pick = result["candidates"][result["pick"].get<std::size_t>()];
+  const json plan = advice(arguments_of(result["commands"][0]))["plans"][0];
+  CHECK(pick["bytes_per_request"] == plan["capacity"][0]["bytes_per_request"]);
+  const json cache = advice(arguments_of(result["commands"][1]))["caches"][0];
+  CHECK(pick["hit_tokens"] == cache["hit_tokens"]);
+  CHECK(pick["hit_tokens"].get<std::int64_t>() > 0);
+  CHECK(result["search"]["planned"] == 4 * 4 * 4);
+  const std::string command = result["serve"]["command"];
+  CHECK(contains(command, " > hybridkv.yaml && trtllm-serve Qwen/Qwen3.5-4B "));
+  for (const json& setting : result["settings"]) CHECK(contains(command, setting["flag"].get<std::string>()));
+  const json few = advice("recommend " + asked + "--requests 50 --snapshots end,end+branch --snapshot-intervals 0 "
+                          "--ratios 0.5,1");
+  CHECK(few["candidates"].size() == 5);  // beside the default, which is not in the space
+  CHECK(contains(run_program("recommend " + asked + "--requests 50").output, "snapshots: "));
+  require_refused("recommend " + asked + "--slots 2", 2,
+                  "--slots: TensorRT-LLM has no such settings to search; its space is --snapshots, "
+                  "--snapshot-intervals, --ratios, and is searched whole");
+  require_refused("recommend --model Qwen3.5-4B --memory 6GiB --max-model-len 16k --engine tensorrt-llm", 2,
+                  "engine.max_batch_size, 2048 by default");
+}
+
 TEST_CASE("edge: flags of another engine's space are refused at once, and every form is written under SGLang") {
   const std::string sglang = "recommend qwen3.5-397b --engine sglang-0.5.23 --requests 50 ";
   require_refused(sglang + "--packs 1..3 --modes all --match-units 16 --retention all --block-sizes 64", 2,

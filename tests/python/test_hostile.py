@@ -64,8 +64,9 @@ def calls(plan):
     yield "cache_mode", lambda value: hybridkv.compare(**KEYS, vary={"cache_mode": value})
     yield from of(hybridkv.recommend, SEARCH, "at_length", "min_concurrency", "give_up_percent", "packs", "block_sizes",
                   "kernel_blocks", "min_kernel_block", "modes", "match_units", "retentions", "search", "strategies",
-                  "ratios", "page_sizes", "track_intervals", "slots", "slot_checkpoints", "checkpoint_steps",
-                  "cache_rams", "prompt_tokens", "shared_prefix_tokens", "checkpoints")
+                  "ratios", "page_sizes", "track_intervals", "snapshots", "snapshot_intervals", "slots",
+                  "slot_checkpoints", "checkpoint_steps", "cache_rams",
+                  "prompt_tokens", "shared_prefix_tokens", "checkpoints")
     yield from of(hybridkv.verify, small, "inject", "scale", "cases")
     yield from of(hybridkv.transfer, way, "to", "to_keys", "tokens", "present_tokens", "ids", "from_ids", "to_ids",
                   "as_prefix", "convert", "alternatives", "inject")

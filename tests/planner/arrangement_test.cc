@@ -10,6 +10,7 @@
 #include "engines/tensorrt_llm/rules.h"
 #include "engines/vllm/rules.h"
 #include "planner/demand.h"
+#include "planner/capacity.h"
 #include "planner/plan.h"
 #include "tests/planner/arrangement_laws.h"
 #include "tests/planner/models.h"

@@ -11,6 +11,7 @@
 #include "engines/vllm/rules.h"
 #include "planner/capacity.h"
 #include "planner/demand.h"
+#include "planner/capacity.h"
 #include "planner/plan.h"
 #include "tests/planner/arrangement_laws.h"
 #include "tests/planner/models.h"

@@ -98,8 +98,15 @@ LayerOutputs continue_state(const RankMemory& memory, const Continuation& contin
   if (layer.ssm != nullptr) views.ssm = layer.ssm->pieces;
   const bool is_stale = stale && stale->tensor.kind == CachedKind::state && stale->tensor.layer == any.name.layer &&
                         stale->tensor.draft == any.name.draft;
-  const std::vector<std::int64_t>& entry = is_stale ? stale->ids : *any.ids;
-  const HeldState state(memory.pools, *any.spec->state, views, std::vector<BlockId>(entry.begin(), entry.end()),
+  // A stale entry is that of one table, in which both tensors lie unless each has pages of its own.
+  const auto ids_of = [&](const RankState* tensor) -> std::vector<BlockId> {
+    if (tensor == nullptr) return {};
+    const RankState* const named = layer.conv && stale && stale->tensor == layer.conv->name ? layer.conv : layer.ssm;
+    const bool is_other_entry = is_stale && named != nullptr && tensor->spec == named->spec;
+    const std::vector<std::int64_t>& ids = is_other_entry ? stale->ids : *tensor->ids;
+    return {ids.begin(), ids.end()};
+  };
+  const HeldState state(memory.pools, *any.spec->state, views, {ids_of(layer.conv), ids_of(layer.ssm)},
                         StateUse::read);
   LayerOutputs outputs{any.name, rows.output, columns_on_rank(rows.output, rank.ranks, rank.rank), {}};
   const auto run = [&](DType conv, DType ssm) {

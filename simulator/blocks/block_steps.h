@@ -59,8 +59,9 @@ class BlockSteps {
   /// Tokens to compute at admission and later; 0 = wait for a larger budget.
   virtual std::int64_t first_chunk(const ChunkQuestion& asked, const PrefixHit& hit, std::int64_t budget) const;
   virtual std::int64_t next_chunk(const ChunkQuestion& asked, std::int64_t budget) const;
-  /// May a request that runs alone and lacks blocks preempt itself?
-  virtual bool gives_way_to_itself() const { return false; }
+  /// May a request that runs alone and lacks blocks preempt itself? In large pages it may lie in more of them than it
+  /// fills, and then fills them when it comes back.
+  virtual bool gives_way_to_itself() const { return cache_.ledger != nullptr; }
   /// The positions at which prefixes are kept; nullptr where that is every boundary of a block.
   virtual const PrefixPositions* positions() const { return nullptr; }
 

@@ -81,8 +81,10 @@ bool CacheParts::fits(const RequestBlocks& request, Tables tables, bool keep_wat
     const auto spare = static_cast<std::int64_t>(spared * static_cast<double>(ledger->num_pages()));
     std::vector<std::pair<std::int64_t, BlockId>> found_blocks;
     if (tables == Tables::found) found_blocks = found_free(request);
-    alone_ = ledger->num_held() == (tables == Tables::held ? num_blocks(request) : 0);
-    const bool room = ledger->fits(pools, demand, spare, found_blocks, alone_);
+    const bool alone = ledger->num_held() == (tables == Tables::held ? num_blocks(request) : 0);
+    bool room = ledger->fits(pools, demand, spare, found_blocks);
+    takes_mixed_ = !room && alone;
+    if (takes_mixed_) room = ledger->fits(pools, demand, spare, found_blocks, true);
     std::fill(demand.begin(), demand.end(), 0);
     return room;
   }
@@ -93,7 +95,7 @@ bool CacheParts::fits(const RequestBlocks& request, Tables tables, bool keep_wat
 }
 
 void CacheParts::provide(RequestBlocks& request) {
-  ledger->provide(pools, demand, request, alone_);
+  ledger->provide(pools, demand, request, takes_mixed_);
   std::fill(demand.begin(), demand.end(), 0);
 }
 

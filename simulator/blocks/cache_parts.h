@@ -50,7 +50,8 @@ struct CacheParts {
  private:
   // Found blocks that nobody holds, each with its arena.
   std::vector<std::pair<std::int64_t, BlockId>> found_free(const RequestBlocks& request) const;
-  bool alone_ = false;  // nobody else held a block of large pages when room was last looked for
+  // Room was last found only with large pages that are neither empty nor evictable, for a request that is alone.
+  bool takes_mixed_ = false;
 };
 
 }  // namespace hybridkv

@@ -85,7 +85,7 @@ bool PageLedger::hand_over(std::span<BlockArena> pools, std::size_t to, std::spa
     page = take_free();
   } else {
     page = oldest_of(idle_, pools, to, demand, request, need);
-    if (page == 0 && alone && need == Need::blocks) page = oldest_of(mixed_, pools, to, demand, request, need);
+    if (page == 0 && alone) page = oldest_of(mixed_, pools, to, demand, request, need);
     if (page == 0) return false;
     take_unused(page);
     const std::int64_t from = pages_[static_cast<std::size_t>(page)].pool;

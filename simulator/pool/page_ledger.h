@@ -25,8 +25,8 @@ struct RequestBlocks;
 /// large pages of others; the one block used last longest ago. A large page that another pool of the request needs is
 /// left to it.
 /// Source: Jenga (arXiv 2503.18292), read. That a request's large pages are those it took is an assumption, and so is
-/// that a request that nobody runs beside takes large pages that are neither empty nor evictable before it waits for
-/// ever, of which the paper says nothing.
+/// that before it waits for ever a request that nobody runs beside takes large pages that are neither empty nor
+/// evictable, as if they were: of that the paper says nothing.
 ///
 /// Block b of a pool lies in large page b / k. Large page 0 is the null page and never handed out.
 class PageLedger {
@@ -52,7 +52,7 @@ class PageLedger {
   std::int64_t num_held() const { return held_; }
 
   /// Is there room for `demand` (pool) more blocks, found ones that nobody holds included, and for `spare` large pages
-  /// beside them? `found`: those found ones, each with its pool. `alone`: nobody else holds a block.
+  /// beside them? `found`: those found ones, each with its pool. `alone`: a request takes whatever nobody uses.
   bool fits(std::span<const BlockArena> pools, std::span<const std::int64_t> demand, std::int64_t spare,
             std::span<const std::pair<std::int64_t, BlockId>> found, bool alone = false) const;
 
@@ -110,8 +110,8 @@ class PageLedger {
                          std::span<const std::int64_t> demand, const RequestBlocks& request, Need need) const;
   // A page that no pool has.
   std::int64_t take_free();
-  // Hands a page to a pool for the request: a free one, else an evictable one, for a request that is alone and lacks
-  // blocks else one that nobody uses. False where there is none. Appends its blocks to `first`.
+  // Hands a page to a pool for the request: a free one, else an evictable one, for a request that is alone else one
+  // that nobody uses. False where there is none. Appends its blocks to `first`.
   bool hand_over(std::span<BlockArena> pools, std::size_t to, std::span<const std::int64_t> demand,
                  RequestBlocks& request, Need need, bool alone, std::vector<BlockId>& first);
 

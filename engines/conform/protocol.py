@@ -7,6 +7,7 @@ request is answered in its order: with figures, or with the words in which the e
 import json
 import os
 import sys
+import traceback
 
 
 def answer_stream():
@@ -17,8 +18,19 @@ def answer_stream():
     return answers
 
 
+# What Python raises where a function is gone or takes other arguments: the driver is of another release.
+UNFIT = (AttributeError, ImportError, NameError, TypeError)
+
+
+def where(error):
+    """The innermost line of the error: file, line and function."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}:{frames[-1].lineno} {frames[-1].name}" if frames else ""
+
+
 def serve(answers, hello, asks):
-    """Answers every request of standard input. `asks`: by the name of what is asked, the function that answers it."""
+    """Answers every request of standard input. `asks`: by the name of what is asked, the function that answers it with
+    "figures", and in "said" what the engine said beside them."""
 
     def say(line):
         answers.write(json.dumps(line) + "\n")
@@ -28,6 +40,8 @@ def serve(answers, hello, asks):
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            say({"id": request["id"], "figures": asks[request["ask"]](request)})
+            say({"id": request["id"], **asks[request["ask"]](request)})
+        except UNFIT as error:
+            say({"id": request["id"], "unfit": f"{type(error).__name__}: {error} ({where(error)})"})
         except Exception as error:  # the engine's own refusals are of many types
-            say({"id": request["id"], "refused": f"{type(error).__name__}: {error}"})
+            say({"id": request["id"], "refused": f"{type(error).__name__}: {error} ({where(error)})"})

@@ -5,6 +5,7 @@ states the scans export.
 """
 
 from dataclasses import replace
+from math import lcm
 from types import SimpleNamespace
 
 from vllm.model_executor.layers.attention.attention import Attention
@@ -20,9 +21,10 @@ from vllm.v1.kv_cache_layout import KVCacheLayout
 from vllm.v1.worker.utils import customize_attention_spec
 
 
-def backend_of(told):
-    """A backend of attention that declares what the request says."""
-    sizes = list(told["kernel_blocks"]) or [MultipleOf(told["smallest_kernel_block"])]
+def backend_of(told, latent):
+    """A backend of attention that declares what the request says, of latents or of heads."""
+    blocks = told["latents" if latent else "heads"]
+    sizes = list(blocks["kernel_blocks"]) or [MultipleOf(blocks["smallest_kernel_block"])]
 
     class Backend(AttentionBackend):
         get_name = staticmethod(lambda: told["name"])
@@ -109,17 +111,29 @@ def state_dtypes(told, config):
     return makers[told["family"]]()
 
 
+def exports_of(family, backend):
+    """Of what the block is a multiple, if of anything, and at which multiples of tokens a chunk exports a state, if at
+    all: as the classes of the layers declare it, which look at the kernels of the GPU."""
+    tokens = backend["gdn_checkpoint_tokens"]
+    if family == "gdn" and tokens > 1:
+        return tokens, tokens
+    if family == "mamba2":
+        return None, 1
+    if family == "kda" and backend["flash_kda"]:
+        return None, 16
+    return None, None
+
+
 class StateLayer(MambaBase):
     """A recurrent layer of one rank."""
 
     mamba_type = MambaAttentionBackendEnum.MAMBA2
 
-    def __init__(self, told, config):
+    def __init__(self, told, config, backend):
         ranks = config.parallel_config.tensor_parallel_size
         self.shapes = state_shapes(told, ranks, config.num_speculative_tokens)
         self.dtypes = state_dtypes(told, config)
-        self.alignment = told["checkpoint_alignment_tokens"]
-        self.exports = told["checkpoint_blocks"]
+        self.alignment, self.exported_at = exports_of(told["family"], backend)
 
     def get_state_shape(self):
         return self.shapes
@@ -132,11 +146,13 @@ class StateLayer(MambaBase):
 
     def get_kv_cache_spec(self, vllm_config):
         spec = super().get_kv_cache_spec(vllm_config)
-        if not self.exports:
+        if not self.exported_at:
             return spec
-        return replace(
-            spec, num_prefill_checkpoint_blocks=self.exports, prefill_checkpoint_alignment=self.alignment
-        )
+        # A unit that prefixes are matched by is the grid of what FlashInfer exports, else the block is.
+        unit = vllm_config.cache_config.prefix_match_unit
+        grid = lcm(unit, self.alignment) if unit else spec.block_size
+        at = grid if self.alignment else self.exported_at
+        return replace(spec, num_prefill_checkpoint_blocks=1, prefill_checkpoint_alignment=at)
 
 
 def name_of(layer):
@@ -150,9 +166,10 @@ def number_of(name):
 
 def layers_of(request, config):
     """Every layer of the model by its name, in the order of the model."""
-    backend = backend_of(request["backend"])
+    told = request["backend"]
+    backend = backend_of(told, config.model_config.use_mla)
     return {
-        name_of(layer): StateLayer(layer, config)
+        name_of(layer): StateLayer(layer, config, told)
         if layer["kind"] == "state"
         else AttentionLayer(layer, backend, config)
         for layer in request["model"]["layers"]

@@ -70,9 +70,12 @@ def order_of(request, config, layers, specs):
 def plan(request):
     config, layers, caches, order = planned(request)
     tokens, concurrency = get_kv_cache_capacity(config, caches)
+    specs = [spec for group in caches.kv_cache_groups for spec in iter_layer_specs(group.kv_cache_spec)]
     figures = {
+        "state_bytes": sorted({spec.state_content_size_bytes for spec in specs if isinstance(spec, MambaSpec)}),
         "block_size_tokens": config.cache_config.block_size,
         "cache_order": order.name,
+        "groups": [group_figures(group, config) for group in caches.kv_cache_groups],
         "bytes_per_block": caches.kv_cache_tensors[0].size // caches.num_blocks,
         "num_blocks": caches.num_blocks,
         "pool_bytes": caches.kv_cache_tensors[0].size,
@@ -82,47 +85,53 @@ def plan(request):
         ),
         "max_concurrency": concurrency,
         "kv_cache_tokens": tokens,
-        "groups": [group_figures(group) for group in caches.kv_cache_groups],
-        "tensors": [
-            {
-                "layers": [number_of(name) for name in tensor.layers],
-                "layer_stride_bytes": tensor.layer_stride,
-                "block_stride_bytes": tensor.block_stride,
-                "offset_bytes": tensor.offset,
-            }
-            for tensor in caches.kv_cache_tensors
-        ],
+        "tensors": sorted(map(tensor_figures, caches.kv_cache_tensors), key=lambda t: (t["layers"], t["offset_bytes"])),
     }
-    figures.update(prefix_figures(config, caches))
-    figures.update(view_figures(config, layers, caches, order))
-    return figures
+    said = {}
+    figures.update(prefix_figures(config, caches, said))
+    figures.update(view_figures(layers, caches, order, said))
+    return {"figures": figures, "said": said}
 
 
-def group_figures(group):
+def tensor_figures(tensor):
+    return {
+        "layers": [number_of(name) for name in tensor.layers],
+        "layer_stride_bytes": tensor.layer_stride,
+        "block_stride_bytes": tensor.block_stride,
+        "offset_bytes": tensor.offset,
+    }
+
+
+def group_figures(group, config):
     specs = list(iter_layer_specs(group.kv_cache_spec))
     figures = {
-        "layers": [number_of(name) for name in group.layer_names],
+        "layers": sorted({number_of(name) for name in group.layer_names}),
         "block_size_tokens": group.kv_cache_spec.block_size,
-        "page_bytes": specs[0].page_size_bytes,
+        "page_bytes": sorted({spec.page_size_bytes for spec in specs}),
     }
-    if isinstance(specs[0], MambaSpec):
-        figures["state_bytes"] = specs[0].state_content_size_bytes
+    if isinstance(specs[0], MambaSpec) and config.cache_config.mamba_cache_mode == "align":
         figures["checkpoint_blocks"] = specs[0].num_prefill_checkpoint_blocks
     return figures
 
 
-def prefix_figures(config, caches):
+def prefix_figures(config, caches, said):
     """The units in which prefixes are hashed and found, or that the engine takes none such."""
     shared = generate_scheduler_kv_cache_config([caches])
     try:
         scheduler, hashed = resolve_kv_cache_block_sizes(shared, config)
         unit = resolve_cache_hit_alignment_tokens(shared, config, scheduler, hashed)
     except ValueError as error:
-        return {"match_refused": str(error)}
-    return {"scheduler_block_tokens": scheduler, "hash_block_tokens": hashed, "match_unit_tokens": unit}
+        said["match_refused"] = str(error)
+        return {"match_refused": True}
+    return {
+        "match_refused": False,
+        "scheduler_block_tokens": scheduler,
+        "hash_block_tokens": hashed,
+        "match_unit_tokens": unit,
+    }
 
 
-def view_figures(config, layers, caches, order):
+def view_figures(layers, caches, order, said):
     """The views of the first layer of every tensor: of attention as its backend sees it, of a state one a tensor."""
     pool = torch.empty(caches.kv_cache_tensors[0].size, dtype=torch.int8, device="meta")
     views = []
@@ -130,8 +139,9 @@ def view_figures(config, layers, caches, order):
         for tensor in caches.kv_cache_tensors:
             views += tensor_views(tensor, pool, layers, caches, order)
     except (ValueError, AssertionError) as error:
-        return {"views_refused": str(error)}
-    return {"views": views}
+        said["views_refused"] = str(error)
+        return {"views_refused": True}
+    return {"views_refused": False, "views": sorted(views, key=lambda view: (view["layer"], view["tensor"]))}
 
 
 def tensor_views(tensor, pool, layers, caches, order):

@@ -85,7 +85,7 @@ int run_conform(const ConformOptions& options) {
   std::optional<OutputFile> result = opened(options.result_file, options.overwrite);
   std::optional<OutputFile> record = opened(options.record_file, options.overwrite);
   const ConformQuestion question{.engine = &engine,
-                                 .driver = {options.python, driver},
+                                 .driver = {options.python, "-B", driver},  // leaves no compiled files beside the driver
                                  .grid = {asked_models(options.models), options.random, options.seed}};
   ConformAnswer answer;
   {

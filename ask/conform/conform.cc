@@ -7,6 +7,7 @@
 #include "ask/conform/conform_request.h"
 #include "ask/conform/driver_process.h"
 #include "ask/conform/plan_record.h"
+#include "ask/conform/replay_record.h"
 #include "base/error.h"
 #include "planner/plan.h"
 
@@ -35,19 +36,29 @@ std::string text_of(const Json& json, const std::string& key) {
   return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
-/// Our side of a case: a plan, or why there is none.
+/// Our side of a case: a plan and its figures, or why there is none.
 struct OurSide {
   std::optional<CachePlan> plan;
+  Json figures;
   std::string refusal;
   std::string refused_key;
 };
 
-OurSide our_side(const ConformCase& one) {
+/// Takes the prompts from the case where we cannot replay them, so that nobody is asked to.
+OurSide our_side(ConformCase& one) {
+  OurSide ours;
   try {
-    return {make_plan(one.model, one.engine, {.max_model_lens = {one.max_model_len}}), "", ""};
+    ours.plan = make_plan(one.model, one.engine, {.max_model_lens = {one.max_model_len}});
+    ours.figures = plan_record(*ours.plan);
+    if (std::optional<Json> replay = replay_record(one, *ours.plan))
+      ours.figures["replay"] = std::move(*replay);
+    else
+      one.prompts.clear();
   } catch (const SpecError& error) {
-    return {std::nullopt, error.message(), error.path()};
+    ours = {std::nullopt, Json(), error.message(), error.path()};
+    one.prompts.clear();
   }
+  return ours;
 }
 
 class Conversation {
@@ -66,7 +77,8 @@ class Conversation {
   }
 
   /// Asks for one case, compares the answer, and returns it as a record.
-  Json ask(const ConformCase& one) {
+  Json ask(ConformCase one) {
+    const OurSide ours = our_side(one);
     const Json request = conform_request(one, answer_.cases++);
     driver_.send(request.dump());
     const std::string line = driver_.receive();
@@ -76,7 +88,7 @@ class Conversation {
     if (reply.value("id", Json()) != request["id"]) throw unreadable(line, "not the answer to what was asked");
     if (!reply.contains("refused") && !(reply.contains("figures") && reply["figures"].is_object()))
       throw unreadable(line, "neither figures nor a refusal");
-    compare(one, request, reply);
+    compare(one, request, ours, reply);
     Json record = request;
     record["version"] = answer_.version;
     for (const char* key : {"figures", "refused"})
@@ -85,14 +97,13 @@ class Conversation {
   }
 
  private:
-  void compare(const ConformCase& one, const Json& request, const Json& reply) {
-    const OurSide ours = our_side(one);
+  void compare(const ConformCase& one, const Json& request, const OurSide& ours, const Json& reply) {
     const bool refuses = reply.contains("refused");
     if (!ours.plan && refuses) {
       ++answer_.refused;
     } else if (!ours.plan || refuses) {
       add_refusal(one, request, ours, reply);
-    } else if (const auto first = first_difference(plan_record(*ours.plan), reply["figures"], answer_.figures)) {
+    } else if (const auto first = first_difference(ours.figures, reply["figures"], answer_.figures)) {
       add_difference(one, request, *ours.plan, *first, reply);
     } else {
       ++answer_.equal;

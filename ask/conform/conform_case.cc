@@ -20,6 +20,7 @@ constexpr std::array usual_models{"Qwen3.5-4B",          "Qwen3.5-397B-A17B", "N
                                   "gpt-oss-20b",         "Gemma-3-27B"};
 
 constexpr std::int64_t usual_length = 32'768;
+constexpr std::int64_t longest_prompt = 12'000;
 
 bool is_told(const LayerSpec& layer) {
   if (!layer.attention) return true;
@@ -76,12 +77,15 @@ std::vector<ConformCase> conform_cases(const Engine& engine, const ConformGrid& 
     if (!can_be_told(model))
       throw InputError(fmt::format("--models {}: a driver is told of layers with states, full attention, windows and "
                                    "latents, and this model keeps more than that; leave it out", model.name));
-    for (EngineSpec& setting : conformance.grid(model)) cases.push_back({model, std::move(setting), usual_length});
+    for (EngineSpec& setting : conformance.grid(model))
+      cases.push_back({model, std::move(setting), usual_length, conform_prompts(cases.size(), longest_prompt)});
   }
   for (std::int64_t i = 0; i < grid.random; ++i) {
     const std::uint64_t key = mix(grid.seed, static_cast<std::uint64_t>(i));
     const ModelSpec& model = models[mix(key, 1) % models.size()];
-    cases.push_back({model, conformance.random(model, mix(key, 2)), random_length(mix(key, 3))});
+    const std::int64_t length = random_length(mix(key, 3));
+    cases.push_back({model, conformance.random(model, mix(key, 2)), length,
+                     conform_prompts(mix(key, 4), std::min(longest_prompt, length - 1))});
   }
   return cases;
 }

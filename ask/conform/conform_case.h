@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/conform/conform_prompts.h"
 #include "engines/engine.h"
 #include "planner/model_spec.h"
 
@@ -13,7 +14,8 @@ namespace hybridkv {
 struct ConformCase {
   ModelSpec model;
   EngineSpec engine;
-  std::int64_t max_model_len = 0;  ///< tokens
+  std::int64_t max_model_len = 0;      ///< tokens
+  std::vector<ConformPrompt> prompts;  ///< replayed one after the other; empty: the case is planned alone
 
   /// "Qwen3.5-4B, TP 2, align, sm90, 32768 tokens": what sets it apart from the usual setting of its model.
   std::string words() const;

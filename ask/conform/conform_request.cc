@@ -96,6 +96,17 @@ Json told_backend(const ConformCase& one) {
           {"flash_kda", facts.flash_kda && one.model.kda_exports_states}};
 }
 
+/// Content and tokens of every part of every prompt.
+Json told_prompts(const ConformCase& one) {
+  Json prompts = Json::array();
+  for (const ConformPrompt& prompt : one.prompts) {
+    Json parts = Json::array();
+    for (const PromptPart& part : prompt) parts.push_back({part.content, part.tokens});
+    prompts.push_back(std::move(parts));
+  }
+  return prompts;
+}
+
 }  // namespace
 
 Json conform_request(const ConformCase& one, std::int64_t id) {
@@ -104,7 +115,8 @@ Json conform_request(const ConformCase& one, std::int64_t id) {
           {"model", {{"name", one.model.name}, {"dtype", to_string(one.model.dtype)}, {"layers", told_layers(one)}}},
           {"engine", told_setting(one)},
           {"backend", told_backend(one)},
-          {"max_model_len", one.max_model_len}};
+          {"max_model_len", one.max_model_len},
+          {"prompts", told_prompts(one)}};
 }
 
 }  // namespace hybridkv

@@ -118,10 +118,12 @@ constexpr std::array derived_figures{Derived{"state_bytes", "M"},
                                      Derived{"tensors.offset_bytes", "offset of"},
                                      Derived{"views.shape", "kernel block of"},
                                      Derived{"views.strides_bytes", "order"},
-                                     Derived{"views.offset_bytes", "byte offset of"}};
+                                     Derived{"views.offset_bytes", "byte offset of"},
+                                     Derived{"replay.hits", "smallest prefix that can hit"},
+                                     Derived{"replay.chunks", "match unit"}};
 
 /// The symbol, or one that says besides of what it is: "M (gdn)".
-bool is_called(const Term& result, const std::string& symbol) {
+bool is_named_by(const Term& result, const std::string& symbol) {
   return result.symbol == symbol || result.symbol.starts_with(symbol + " ");
 }
 
@@ -167,7 +169,7 @@ const Decision* decision_on(const CachePlan& plan, const std::string& figure) {
       symbol += " " + spec_label(plan.spec_of(*tables[*place.position].front()));
   }
   const auto found = std::find_if(plan.derivation.begin(), plan.derivation.end(),
-                                  [&](const Decision& decision) { return is_called(decision.result, symbol); });
+                                  [&](const Decision& decision) { return is_named_by(decision.result, symbol); });
   return found == plan.derivation.end() ? nullptr : &*found;
 }
 

@@ -4,6 +4,7 @@ The first line says which engine at which version answers and what had to be put
 request is answered in its order: with figures, or with the words in which the engine refuses it.
 """
 
+import inspect
 import json
 import os
 import sys
@@ -26,6 +27,14 @@ def where(error):
     """The innermost line of the error: file, line and function."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename}:{frames[-1].lineno} {frames[-1].name}" if frames else ""
+
+
+def places(made_by):
+    """Functions and classes by figure as text: name, file and line."""
+    return {
+        figure: f"{made.__qualname__} ({inspect.getsourcefile(made)}:{inspect.getsourcelines(made)[1]})"
+        for figure, made in made_by.items()
+    }
 
 
 def serve(answers, hello, asks):

@@ -43,7 +43,7 @@ EngineSpec usual_setting(const ModelSpec& model) {
 }
 
 /// The usual setting with one thing changed, for everything that can be.
-std::vector<EngineSpec> settings_of_vllm(const ModelSpec& model) {
+std::vector<EngineSpec> conform_settings_of_vllm(const ModelSpec& model) {
   std::vector<EngineSpec> settings;
   const auto add = [&](auto change) {
     EngineSpec engine = usual_setting(model);
@@ -68,7 +68,7 @@ std::vector<EngineSpec> settings_of_vllm(const ModelSpec& model) {
   return settings;
 }
 
-EngineSpec random_setting_of_vllm(const ModelSpec& model, std::uint64_t key) {
+EngineSpec random_conform_setting_of_vllm(const ModelSpec& model, std::uint64_t key) {
   EngineSpec engine = usual_setting(model);
   std::uint64_t draws = 0;
   const auto draw = [&](std::uint64_t sides) { return mix(key, ++draws) % sides; };
@@ -91,7 +91,7 @@ EngineSpec random_setting_of_vllm(const ModelSpec& model, std::uint64_t key) {
 
 const Conformance conformance_of_vllm_0_33{.driver = "vllm/conform/driver.py",
                                            .version = "0.33.0",
-                                           .grid = settings_of_vllm,
-                                           .random = random_setting_of_vllm};
+                                           .grid = conform_settings_of_vllm,
+                                           .random = random_conform_setting_of_vllm};
 
 }  // namespace hybridkv

@@ -1,7 +1,7 @@
 """The configuration that vLLM's functions read, of one request.
 
-Its configuration of the cache is the engine's own; the whole would look for a GPU and a model on disk, so a bare
-object with the engine's own properties stands for it.
+Its configurations of the cache and of the scheduler are the engine's own; the whole would look for a GPU and a model on
+disk, so a bare object with the engine's own properties stands for it.
 """
 
 from types import SimpleNamespace
@@ -9,10 +9,15 @@ from types import SimpleNamespace
 import torch
 from vllm.config import VllmConfig
 from vllm.config.cache import CacheConfig
+from vllm.config.observability import ObservabilityConfig
+from vllm.config.scheduler import SchedulerConfig
 from vllm.config.speculative import SpeculativeConfig
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 NAMES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", None: "auto"}
+
+# What the scheduler asks of models that are more than a decoder of text.
+NOT_OF_TEXT = ["is_diffusion", "is_encoder_decoder", "return_sampling_mask", "supports_multimodal_inputs", "uses_mrope"]
 
 
 class Speculation:
@@ -45,6 +50,7 @@ class Configuration:
     max_in_flight_tokens = VllmConfig.max_in_flight_tokens
     diffusion_config = kv_transfer_config = kv_events_config = lora_config = ec_transfer_config = None
     use_v2_model_runner = True
+    is_mm_encoder_only = False
 
     def __init__(self, request):
         engine, model = request["engine"], request["model"]
@@ -53,10 +59,14 @@ class Configuration:
         self.parallel_config = SimpleNamespace(
             tensor_parallel_size=engine["tensor_parallel"],
             pipeline_parallel_size=1,
+            data_parallel_size=1,
+            data_parallel_index=0,
             decode_context_parallel_size=1,
             prefill_context_parallel_size=1,
         )
-        self.scheduler_config = SimpleNamespace(
+        self.scheduler_config = SchedulerConfig(
+            max_model_len=request["max_model_len"],
+            is_encoder_decoder=False,
             disable_hybrid_kv_cache_manager=not engine["hybrid_manager"],
             max_num_batched_tokens=engine["max_num_batched_tokens"],
             async_scheduling=engine["concurrent_batches"] == 2,
@@ -66,6 +76,9 @@ class Configuration:
         self.attention_config = SimpleNamespace(hisparse_config=None)
         self.compilation_config = SimpleNamespace(static_forward_context={})
         self.device_config = SimpleNamespace(device_type="cuda")
+        self.observability_config = ObservabilityConfig()
+        self.aux_output_config = SimpleNamespace(enabled=False)
+        self.ec_manager_config = SimpleNamespace(get_encoder_cache_manager_obj=lambda: None)
 
 
 def cache_configuration(engine, model):
@@ -101,6 +114,8 @@ def model_configuration(request):
         is_hybrid=states and attention is not None,
         architecture="conform",
         supports_kv_cache_grouping=False,
+        runner_type="generate",
+        **dict.fromkeys(NOT_OF_TEXT, False),
         get_num_kv_heads=lambda _: 1 if latent else max(1, attention["kv_heads"] // ranks),
         get_head_size=lambda: attention["head_size_k"],
     )

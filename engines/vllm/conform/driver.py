@@ -15,10 +15,14 @@ logging.disable(logging.WARNING)
 import vllm  # noqa: E402
 
 import planning  # noqa: E402
-import replaying  # noqa: E402
 
 protocol.serve(
     answers,
-    {"engine": "vllm", "version": vllm.__version__, "stubs": planning.STUBS + replaying.STUBS},
-    {"plan": planning.plan, "replay": replaying.replay},
+    {
+        "engine": "vllm",
+        "version": vllm.__version__,
+        "stubs": planning.STUBS,
+        "made_by": protocol.places(planning.MADE_BY),
+    },
+    {"plan": planning.plan},
 )

@@ -10,21 +10,54 @@ from vllm.v1.core.kv_cache_planning import get_global_kv_cache_groups, get_kv_ca
 from vllm.v1.core.kv_cache_utils import (
     generate_scheduler_kv_cache_config,
     get_kv_cache_capacity,
+    get_max_concurrency_for_kv_cache_config,
     resolve_cache_hit_alignment_tokens,
     resolve_kv_cache_block_sizes,
 )
-from vllm.v1.kv_cache_interface import MambaSpec, create_kv_cache_views, iter_layer_specs
+from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.kv_cache_interface import MambaSpec, compute_layout_strides, create_kv_cache_views, iter_layer_specs
 from vllm.v1.worker.utils import select_common_block_size
 
 from configuration import Configuration
 from layers import StateLayer, layers_of, model_class, number_of
+from replaying import replay
 
 STUBS = [
-    "the configuration but for that of the cache: a bare object with the engine's own properties",
+    "the configuration but for cache and scheduler: a bare object with the engine's own properties",
     "the backends of attention: they declare the kernel blocks and orders of the backend profile",
     "the class of the model: it has the layers of ours, whose specs the engine's own functions make",
     "which states the scans export: as the backend profile says",
 ]
+
+# The functions of the engine that give the figures.
+MADE_BY = {
+    "state_bytes": MambaSpec,
+    "block_size_tokens": Platform.update_block_size_for_backend,
+    "cache_order": resolve_kv_cache_layout,
+    "groups": get_global_kv_cache_groups,
+    "groups.layers": get_global_kv_cache_groups,
+    "groups.block_size_tokens": get_global_kv_cache_groups,
+    "groups.page_bytes": get_global_kv_cache_groups,
+    "groups.checkpoint_blocks": MambaSpec,
+    "bytes_per_block": get_kv_cache_configs,
+    "num_blocks": get_kv_cache_configs,
+    "pool_bytes": get_kv_cache_configs,
+    "blocks_per_request": get_max_concurrency_for_kv_cache_config,
+    "max_concurrency": get_max_concurrency_for_kv_cache_config,
+    "kv_cache_tokens": get_kv_cache_capacity,
+    "match_refused": resolve_kv_cache_block_sizes,
+    "scheduler_block_tokens": resolve_kv_cache_block_sizes,
+    "hash_block_tokens": resolve_kv_cache_block_sizes,
+    "match_unit_tokens": resolve_cache_hit_alignment_tokens,
+    "tensors.layer_stride_bytes": compute_layout_strides,
+    "tensors.block_stride_bytes": compute_layout_strides,
+    "tensors.offset_bytes": get_kv_cache_configs,
+    "views.shape": create_kv_cache_views,
+    "views.strides_bytes": create_kv_cache_views,
+    "views.offset_bytes": create_kv_cache_views,
+    "replay.hits": Scheduler.schedule,
+    "replay.chunks": Scheduler.schedule,
+}
 
 
 def planned(request):
@@ -87,9 +120,20 @@ def plan(request):
         "kv_cache_tokens": tokens,
         "tensors": sorted(map(tensor_figures, caches.kv_cache_tensors), key=lambda t: (t["layers"], t["offset_bytes"])),
     }
-    said = {}
+    cache = config.cache_config
+    said = {
+        "block_size_tokens": f"mamba_page_size_padded = {cache.mamba_page_size_padded}, "
+        f"mamba_block_size = {cache.mamba_block_size}, mamba_cache_mode = {cache.mamba_cache_mode}",
+        "blocks_per_request": ", ".join(
+            f"{type(group.kv_cache_spec).__name__} {group.kv_cache_spec.max_memory_usage_bytes(config)} bytes in pages "
+            f"of {group.kv_cache_spec.page_size_bytes}"
+            for group in caches.kv_cache_groups
+        ),
+    }
     figures.update(prefix_figures(config, caches, said))
     figures.update(view_figures(layers, caches, order, said))
+    if request["prompts"]:
+        figures["replay"] = replay(config, caches, request["prompts"])
     return {"figures": figures, "said": said}
 
 

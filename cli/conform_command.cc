@@ -84,8 +84,9 @@ int run_conform(const ConformOptions& options) {
       options.driver.empty() ? driver_file(engine.conformance->driver).string() : options.driver;
   std::optional<OutputFile> result = opened(options.result_file, options.overwrite);
   std::optional<OutputFile> record = opened(options.record_file, options.overwrite);
+  // -B: no compiled files are left beside the driver.
   const ConformQuestion question{.engine = &engine,
-                                 .driver = {options.python, "-B", driver},  // leaves no compiled files beside the driver
+                                 .driver = {options.python, "-B", driver},
                                  .grid = {asked_models(options.models), options.random, options.seed}};
   ConformAnswer answer;
   {
@@ -139,15 +140,18 @@ void add_conform_command(CLI::App& app, CommandAction& action) {
       ->type_name("FILE");
   add_force_option(*command, options->overwrite);
   add_output_options(*command, options->output);
-  command->footer(
+  const std::vector<std::string> known = engines_with_drivers();
+  command->footer(fmt::format(
       "The engine's own functions are called, none is copied; what stood for a GPU is\n"
       "listed. Exit code 1 where a figure differs, with the rule that it falsifies.\n"
+      "docs/conform.md says what has to be installed.\n"
       "\n"
       "Examples:\n"
-      "  hybridkv conform vllm-0.33 --python venv/bin/python\n"
-      "  hybridkv conform vllm-0.33 --python venv/bin/python --models Qwen3.5-4B \\\n"
+      "  hybridkv conform {0} --python venv/bin/python\n"
+      "  hybridkv conform {0} --python venv/bin/python --models Qwen3.5-4B \\\n"
       "    --random 500 --seed 7 -o conform.json\n"
-      "  hybridkv conform vllm-0.33 --python venv/bin/python --record cases.jsonl");
+      "  hybridkv conform {0} --python venv/bin/python --record cases.jsonl",
+      known.empty() ? "ENGINE" : known.front()));
   command->callback([options, &action] { action = [options] { return run_conform(*options); }; });
 }
 

@@ -111,7 +111,8 @@ class Conversation {
   }
 
   void add_refusal(const ConformCase& one, const Json& request, const OurSide& ours, const Json& reply) {
-    ConformDifference difference{.words = one.words(), .request = request, .first = {"refusal", "refusal", "planned", "planned"}};
+    ConformDifference difference{
+        .words = one.words(), .request = request, .first = {"refusal", "refusal", "planned", "planned"}};
     if (ours.plan) {
       difference.first.theirs = "refused";
       difference.said = text_of(reply, "refused");

@@ -38,8 +38,8 @@ std::vector<ModelSpec> models_of(const ConformGrid& grid) {
 
 /// Lengths of a random case: a short one, the usual one, and one that no power of two is.
 std::int64_t random_length(std::uint64_t key) {
-  constexpr std::array<std::int64_t, 4> lengths{8192, 32'768, 100'001, 262'144};
-  return lengths[mix(key) % lengths.size()];
+  constexpr std::array<std::int64_t, 4> tried_lengths{8192, 32'768, 100'001, 262'144};
+  return tried_lengths[mix(key) % tried_lengths.size()];
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ struct FigureCount {
   std::int64_t equal = 0;
 };
 
-/// Compares two records figure by figure, in the order of ours; a list of numbers is one figure. Every figure is counted
-/// in `counts` under its name without positions.
+/// Compares two records figure by figure, in the order of ours; a list of numbers is one figure. Every figure is
+/// counted in `counts` under its name without positions.
 std::optional<RecordDifference> first_difference(const nlohmann::ordered_json& ours,
                                                  const nlohmann::ordered_json& theirs,
                                                  std::map<std::string, FigureCount>& counts);

@@ -24,7 +24,7 @@ class Speculation:
     """A drafter of MTP layers, with the engine's own answers about it."""
 
     method = "mtp"
-    disable_lookahead_block_hashes = False
+    disable_lookahead_block_hashes = disable_eagle_block_drop = False
     use_eagle = SpeculativeConfig.use_eagle
     use_eagle_block_drop = SpeculativeConfig.use_eagle_block_drop
     needs_eagle_block_drop = SpeculativeConfig.needs_eagle_block_drop
@@ -32,8 +32,10 @@ class Speculation:
     use_dspark = SpeculativeConfig.use_dspark
     use_multi_module_mtp = SpeculativeConfig.use_multi_module_mtp
     uses_draft_model = SpeculativeConfig.uses_draft_model
-    draft_model_config = None
-    disable_eagle_block_drop = False
+    uses_dynamic_speculative_decoding = SpeculativeConfig.uses_dynamic_speculative_decoding
+    max_num_new_slots_for_drafting = SpeculativeConfig.max_num_new_slots_for_drafting
+    parallel_drafting = enable_adaptive_verification = False
+    draft_model_config = num_speculative_tokens_per_batch_size = None
 
     def __init__(self, tokens):
         self.num_speculative_tokens = tokens

@@ -148,10 +148,11 @@ class StateLayer(MambaBase):
         spec = super().get_kv_cache_spec(vllm_config)
         if not self.exported_at:
             return spec
-        # A unit that prefixes are matched by is the grid of what FlashInfer exports, else the block is.
-        unit = vllm_config.cache_config.prefix_match_unit
-        grid = lcm(unit, self.alignment) if unit else spec.block_size
-        at = grid if self.alignment else self.exported_at
+        at = self.exported_at
+        if self.alignment:
+            # What FlashInfer exports lies on the grid that prefixes are matched by, or on blocks.
+            unit = vllm_config.cache_config.prefix_match_unit
+            at = lcm(unit, self.alignment) if unit else spec.block_size
         return replace(spec, num_prefill_checkpoint_blocks=1, prefill_checkpoint_alignment=at)
 
 

@@ -15,6 +15,13 @@ from vllm.v1.request import Request, RequestStatus
 CONTENT = 1 << 20  # more tokens than a prompt has: no two contents share a token, and none is that of an answer
 
 
+class NoGrammar:
+    """Answers of no prompt have to follow a grammar."""
+
+    def accept_tokens(self, *_):
+        return True
+
+
 def tokens_of(prompt):
     """A token is a function of its content and of its position in the prompt."""
     tokens = []
@@ -34,7 +41,7 @@ def replay(config, caches, prompts):
     hash_function = get_hash_fn_by_name("sha256")
     init_none_hash(hash_function)
     hasher = get_request_block_hasher(unit, hash_function, config.num_hash_lookahead_tokens)
-    scheduler = Scheduler(config, shared, None, block_size=block, hash_block_size=unit)
+    scheduler = Scheduler(config, shared, NoGrammar(), block_size=block, hash_block_size=unit)
     runs = [run_alone(scheduler, str(number), tokens_of(prompt), hasher) for number, prompt in enumerate(prompts)]
     return {"hits": [hit for hit, _ in runs], "chunks": [chunks for _, chunks in runs]}
 

@@ -20,7 +20,7 @@ constexpr std::array usual_models{"Qwen3.5-4B",          "Qwen3.5-397B-A17B", "N
                                   "gpt-oss-20b",         "Gemma-3-27B"};
 
 constexpr std::int64_t usual_length = 32'768;
-constexpr std::int64_t longest_prompt = 12'000;
+constexpr std::int64_t longest_prompt = 8'000;
 
 bool is_told(const LayerSpec& layer) {
   if (!layer.attention) return true;

@@ -8,7 +8,7 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::int64_t prompts_of_a_case = 24;
+constexpr std::int64_t prompts_of_a_case = 8;
 
 /// The first tokens of a prompt.
 ConformPrompt beginning_of(const ConformPrompt& prompt, std::int64_t tokens) {

@@ -84,7 +84,7 @@ def state_shapes(told, ranks, drafts):
             drafts,
         )
     if family == "mamba1":
-        return shapes.mamba1_state_shape(ranks, told["channels"], told["state_size"], kernel)
+        return shapes.mamba1_state_shape(ranks, told["inner_size"], told["state_size"], kernel)
     if family == "kda":
         return shapes.kda_state_shape(
             ranks, told["heads"], told["head_dim"], conv_kernel_size=kernel, num_spec=drafts

@@ -20,7 +20,8 @@ std::optional<AnyCache> replayed_in(const ConformCase& one, const CachePlan& pla
 }  // namespace
 
 std::optional<nlohmann::ordered_json> replay_record(const ConformCase& one, const CachePlan& plan) {
-  if (one.prompts.empty()) return std::nullopt;
+  // Where the unit of matches is refused the engine does not begin.
+  if (one.prompts.empty() || !plan.prefix.match_error.empty()) return std::nullopt;
   const std::optional<AnyCache> cache = replayed_in(one, plan);
   if (!cache || !std::holds_alternative<CacheGeometry>(*cache)) return std::nullopt;
   std::vector<std::int64_t> hits(one.prompts.size(), -1), chunks(one.prompts.size(), -1);

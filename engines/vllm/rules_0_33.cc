@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/error.h"
 #include "engines/vllm/sources.h"
+#include "planner/engine_spec.h"
+#include "planner/model_spec.h"
 
 namespace hybridkv {
 
@@ -31,6 +34,19 @@ constexpr auto taken_by_0_33 = [] {
   return keys;
 }();
 
+/// Without the hybrid manager the layers have to become one kind, which states beside attention never do.
+/// Source: vLLM 0.33 unify_hybrid_kv_cache_specs.
+void validate_one_kind(const ModelSpec& model, const EngineSpec& engine) {
+  if (engine.hybrid_manager) return;
+  const auto has = [&](auto member) {
+    return std::any_of(model.layers.begin(), model.layers.end(),
+                       [&](const LayerSpec& layer) { return (layer.*member).has_value(); });
+  };
+  if (has(&LayerSpec::attention) && has(&LayerSpec::recurrent))
+    throw SpecError("engine.hybrid_manager",
+                    "false: the engine does not start, as states beside attention are no one kind; leave it out");
+}
+
 }  // namespace
 
 /// vLLM 0.33.0, by running its own functions: modes none and align, align where prefixes are cached, which they are by
@@ -42,6 +58,7 @@ const EngineRules rules_of_vllm_0_33 = {.name = "vllm-0.33",
                                         .unserved = unserved_by_0_33,
                                         .source = source_of_0_33,
                                         .takes = taken_by_0_33,
+                                        .validate = validate_one_kind,
                                         .has_mode_all = false,
                                         .caches_by_default = true,
                                         .one_allocation = true,

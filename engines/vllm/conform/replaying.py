@@ -33,10 +33,7 @@ def tokens_of(prompt):
 def replay(config, caches, prompts):
     """Hit and number of chunks of every prompt; -1 for one that never runs."""
     shared = generate_scheduler_kv_cache_config([caches])
-    try:
-        block, unit = resolve_kv_cache_block_sizes(shared, config)
-    except ValueError:
-        return None
+    block, unit = resolve_kv_cache_block_sizes(shared, config)
     config.cache_config.num_gpu_blocks = caches.num_blocks
     hash_function = get_hash_fn_by_name("sha256")
     init_none_hash(hash_function)

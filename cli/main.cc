@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
   add_recommend_command(app, action);
   add_boot_command(app, action);
   add_doctor_command(app, action);
+  add_conform_command(app, action);
   add_models_command(app, action);
   add_import_command(app, action);
   add_completions_command(app, action);

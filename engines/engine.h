@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "engines/conformance.h"
 #include "engines/search_axes.h"
 #include "engines/serve.h"
 #include "engines/start.h"
@@ -33,6 +34,7 @@ struct Engine {
   std::string_view label;  ///< of such a line: "vLLM 0.33"
   const EngineStart* start = nullptr;  ///< what it takes and prints as it starts
   const EngineLog* log = nullptr;      ///< how the log of a start is read
+  const Conformance* conformance = nullptr;  ///< how its own code is asked for our figures, where it is installed
   /// The command line that starts it.
   ServeCommand (*serve)(const Served& served) = nullptr;
   /// What was chosen of a cache of blocks, with its flags; null: such choices have no flags that are known.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engines/engine.h"
+#include "engines/vllm/conformance.h"
 #include "engines/vllm/rules.h"
 #include "engines/vllm/serve.h"
 #include "engines/vllm/start.h"
@@ -23,6 +24,7 @@ inline constexpr Engine vllm_0_33{.rules = &rules_of_vllm_0_33,
                                   .label = "vLLM 0.33",
                                   .start = &start_of_vllm,
                                   .log = &log_of_vllm_0_33,
+                                  .conformance = &conformance_of_vllm_0_33,
                                   .serve = serve_vllm,
                                   .block_settings = vllm_settings};
 
@@ -34,6 +36,7 @@ inline constexpr Engine vllm_2026_06 = [] {
   engine.axes = axes_of_vllm_2026_06;
   engine.successor = &vllm_0_33;
   engine.log = &log_of_vllm_2026_06;
+  engine.conformance = nullptr;
   return engine;
 }();
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "base/error.h"
 #include "engines/vllm/sources.h"
-#include "planner/replay_rows.h"
 #include "planner/engine_spec.h"
+#include "planner/model_spec.h"
+#include "planner/replay_rows.h"
 #include "planner/replay_settings.h"
 #include "planner/state_settings.h"
 
@@ -31,7 +33,21 @@ constexpr OwnKey keys_of_0_33[] = {
     {&state_key::enable_mamba_cache_stochastic_rounding,
      "states of ssm_dtype fp16, which it needs, are rounded up or down at random"}};
 
+/// Without the hybrid manager the layers have to become one kind, which states beside attention never do.
+/// Source: vLLM 0.33 unify_hybrid_kv_cache_specs.
+void validate_one_kind(const ModelSpec& model, const EngineSpec& engine) {
+  if (engine.hybrid_manager) return;
+  const auto has = [&](auto member) {
+    return std::any_of(model.layers.begin(), model.layers.end(),
+                       [&](const LayerSpec& layer) { return (layer.*member).has_value(); });
+  };
+  if (has(&LayerSpec::attention) && has(&LayerSpec::recurrent))
+    throw SpecError("engine.hybrid_manager",
+                    "false: the engine does not start, as states beside attention are no one kind; leave it out");
+}
+
 void validate_0_33(const ModelSpec& model, const EngineSpec& engine) {
+  validate_one_kind(model, engine);
   validate_replay(model, engine);
   if (engine.own[state_key::enable_mamba_cache_stochastic_rounding] && engine.ssm_dtype != DType::fp16)
     throw SpecError("engine.enable_mamba_cache_stochastic_rounding",

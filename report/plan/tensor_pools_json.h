@@ -44,6 +44,7 @@ void fields(Archive& archive, T& rows) {
   archive("saves_idle", rows.saves_idle, "Is what idle slots hold saved when a request starts?");
   archive("least_similarity_percent", rows.least_similarity_percent,
           "Of a prompt, that a slot must hold to be taken for it.");
+  archive("may_end", rows.may_end, "Was the engine seen to end with so many parts of the cells?");
   archive("bytes", rows.bytes, "Of what is copied to the host.");
   archive.derived("host_bytes", [&rows] { return rows.host_bytes(); }, "Of all, when they are made.");
 }

@@ -19,7 +19,7 @@ namespace {
 const std::vector<std::string> commands{"plan",   "explain",  "compare", "verify", "attend",
                                         "bench",  "plot",     "report",  "simulate", "sweep",
                                         "merge",  "recommend", "boot",   "doctor",
-                                        "models", "import", "completions", "man"};
+                                        "conform", "models", "import", "completions", "man"};
 
 /// Commands of a help's lines that begin with "  hybridkv ", without that word; a backslash joins lines, and what other
 /// programs do with the output is left out.
@@ -54,7 +54,7 @@ void add_files(const ScratchFolder& scratch) {
 /// True where the example is run to its end in far less than a second; others are parsed, values included, by asking
 /// for their help.
 bool is_cheap(const std::string& command) {
-  const std::vector<std::string> dear{"verify", "bench", "plot", "report", "recommend"};
+  const std::vector<std::string> dear{"verify", "bench", "plot", "report", "recommend", "conform"};
   return std::find(dear.begin(), dear.end(), command) == dear.end();
 }
 

@@ -216,7 +216,7 @@ inline CellBytes random_cells() { return {random_count(), random_count()}; }
 inline SequenceRows random_rows() {
   const auto few = [](std::int64_t least) { return *rc::gen::inRange<std::int64_t>(least, 1000); };
   return {few(1), random_count(1), random_flag(), random_count(1), random_count(1), random_count(1), random_count(1),
-          random_count(), few(0), random_count(), few(0), random_count(), random_flag(), random_count(),
+          random_count(), few(0), random_count(), few(0), random_count(), random_flag(), random_count(), random_flag(),
           {random_count(), random_count(), random_count(1), random_count(), random_cells(),
            random_option(random_cells), random_count(), random_option(random_cells)}};
 }

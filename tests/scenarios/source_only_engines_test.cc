@@ -17,7 +17,7 @@ CachePlan plan_of(const std::string& model, const std::string& engine) {
   return make_plan(scenario.model, scenario.engine, scenario.limits);
 }
 
-std::string refusal(const std::string& engine) {
+std::string refusal_of_engine(const std::string& engine) {
   return error_of([&] { plan_of("Qwen3.5-397B-A17B", engine); });
 }
 
@@ -76,13 +76,13 @@ TEST_CASE("edge: keys of one engine are refused of another, with the key and a w
                            "additional_snapshot_offsets_from_end: [0]"}) {
     CAPTURE(line);
     for (const char* other : {"vllm-2026-06", "vllm-0.33", "sglang-0.5.23", "llama.cpp"})
-      CHECK(refusal(fmt::format("release: {}, {}", other, line)).find("set engine.release to tensorrt-llm") !=
+      CHECK(refusal_of_engine(fmt::format("release: {}, {}", other, line)).find("set engine.release to tensorrt-llm") !=
             std::string::npos);
   }
   for (const char* line : {"ctx_checkpoints: 3", "checkpoint_min_step: 100"}) {
     CAPTURE(line);
     for (const char* other : {"vllm-2026-06", "vllm-0.33", "sglang-0.5.23", "tensorrt-llm"})
-      CHECK(refusal(fmt::format("release: {}, {}", other, line)).find("set engine.release to llama.cpp") !=
+      CHECK(refusal_of_engine(fmt::format("release: {}, {}", other, line)).find("set engine.release to llama.cpp") !=
             std::string::npos);
   }
   for (const char* other : {"tensorrt-llm", "llama.cpp"})
@@ -94,7 +94,7 @@ TEST_CASE("edge: keys of one engine are refused of another, with the key and a w
                              "max_running_requests: 100000"}) {
       CAPTURE(other);
       CAPTURE(line);
-      const std::string message = refusal(fmt::format("release: {}, {}", other, line));
+      const std::string message = refusal_of_engine(fmt::format("release: {}, {}", other, line));
       CHECK(message != "no error");
       CHECK(message.find("engine.") != std::string::npos);
     }

@@ -1,0 +1,93 @@
+#include "ask/conform/conform_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "scenarios/model_library.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// One of each family, of each mixture of pages and of each way to share heads.
+constexpr std::array usual_models{"Qwen3.5-4B",          "Qwen3.5-397B-A17B", "Nemotron-3-Nano-30B-A3B",
+                                  "granite-4.0-h-small", "Falcon-H1-3B",      "Kimi-Linear-48B-A3B",
+                                  "Kimi-K3",             "LFM2.5-1.2B",       "Jamba-1.5-mini",
+                                  "gpt-oss-20b",         "Gemma-3-27B"};
+
+constexpr std::int64_t usual_length = 32'768;
+constexpr std::int64_t longest_prompt = 8'000;
+
+bool is_told(const LayerSpec& layer) {
+  if (!layer.attention) return true;
+  const AttentionKind kind = layer.attention->kind;
+  return kind == AttentionKind::full || kind == AttentionKind::sliding_window || kind == AttentionKind::mla;
+}
+
+std::vector<ModelSpec> models_of(const ConformGrid& grid) {
+  if (!grid.models.empty()) return grid.models;
+  std::vector<ModelSpec> models;
+  for (const char* name : usual_models)
+    if (const ShippedModel* shipped = find_shipped_model(name)) models.push_back(shipped->model);
+  return models;
+}
+
+/// Lengths of a random case: a short one, the usual one, and one that no power of two is.
+std::int64_t random_length(std::uint64_t key) {
+  constexpr std::array<std::int64_t, 4> tried_lengths{8192, 32'768, 100'001, 262'144};
+  return tried_lengths[mix(key) % tried_lengths.size()];
+}
+
+}  // namespace
+
+std::string ConformCase::words() const {
+  std::string text = fmt::format("{}, TP {}, {}", model.name, engine.tensor_parallel, to_string(engine.cache_mode));
+  const auto add = [&](const auto& value, const char* before = "", const char* behind = "") {
+    text += fmt::format(", {}{}{}", before, value, behind);
+  };
+  if (engine.backend_profile) add(to_string(*engine.backend_profile));
+  if (engine.cache_order) add(to_string(*engine.cache_order));
+  if (engine.kv_dtype) add(to_string(*engine.kv_dtype), "K and V in ");
+  if (engine.ssm_dtype) add(to_string(*engine.ssm_dtype), "states in ");
+  if (engine.block_size_tokens) add(*engine.block_size_tokens, "block ");
+  if (engine.prefix_match_unit_tokens) add(*engine.prefix_match_unit_tokens, "match unit ");
+  if (engine.num_blocks) add(*engine.num_blocks, "", " blocks");
+  if (engine.speculative_tokens > 0) add(engine.speculative_tokens, "drafts of ");
+  if (!engine.hybrid_manager) add("no hybrid manager");
+  add(engine.max_num_batched_tokens, "steps of ");
+  add(engine.memory_bytes, "", " bytes");
+  add(max_model_len, "", " tokens");
+  return text;
+}
+
+bool can_be_told(const ModelSpec& model) {
+  return model.auxiliary.empty() && model.indexer_bytes_per_token == 0 && model.extra_blocks_per_request == 0 &&
+         model.cache_orders.empty() && std::all_of(model.layers.begin(), model.layers.end(), is_told);
+}
+
+std::vector<ConformCase> conform_cases(const Engine& engine, const ConformGrid& grid) {
+  const Conformance& conformance = *engine.conformance;
+  const std::vector<ModelSpec> models = models_of(grid);
+  std::vector<ConformCase> cases;
+  for (const ModelSpec& model : models) {
+    if (!can_be_told(model))
+      throw InputError(fmt::format("--models {}: a driver is told of layers with states, full attention, windows and "
+                                   "latents, and this model keeps more than that; leave it out", model.name));
+    for (EngineSpec& setting : conformance.grid(model))
+      cases.push_back({model, std::move(setting), usual_length, conform_prompts(cases.size(), longest_prompt)});
+  }
+  for (std::int64_t i = 0; i < grid.random; ++i) {
+    const std::uint64_t key = mix(grid.seed, static_cast<std::uint64_t>(i));
+    const ModelSpec& model = models[mix(key, 1) % models.size()];
+    const std::int64_t length = random_length(mix(key, 3));
+    cases.push_back({model, conformance.random(model, mix(key, 2)), length,
+                     conform_prompts(mix(key, 4), std::min(longest_prompt, length - 1))});
+  }
+  return cases;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,122 @@
+#include "ask/conform/conform_request.h"
+
+#include <optional>
+#include <string>
+#include <variant>
+
+
+namespace hybridkv {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+/// The name of what has one, null of nothing.
+template <class Value>
+Json name_or_null(const std::optional<Value>& value) {
+  return value ? Json(to_string(*value)) : Json();
+}
+
+Json told(std::int64_t number, const AttentionSpec& layer, bool draft) {
+  return {{"layer", number},
+          {"kind", to_string(layer.kind)},
+          {"kv_heads", layer.kv_heads},
+          {"head_size_k", layer.head_size_k},
+          {"head_size_v", layer.head_size_v},
+          {"window_tokens", layer.window_tokens},
+          {"draft", draft}};
+}
+
+Json told(std::int64_t number, const RecurrentSpec& layer) {
+  Json json{{"layer", number}, {"kind", "state"}, {"family", family_name(layer)}};
+  std::visit(
+      [&]<class Spec>(const Spec& spec) {
+        for (const FamilyField<Spec>& field : family_of(spec).fields)
+          std::visit([&](auto member) { json[std::string(field.name)] = spec.*member; }, field.member);
+      },
+      layer);
+  return json;
+}
+
+/// The layers in the order of the model; those of a drafter count on.
+Json told_layers(const ConformCase& one) {
+  Json layers = Json::array();
+  std::int64_t number = 0;
+  const AttentionSpec* full = nullptr;
+  for (const LayerSpec& layer : one.model.layers) {
+    if (layer.attention) layers.push_back(told(number, *layer.attention, false));
+    if (layer.recurrent) layers.push_back(told(number, *layer.recurrent));
+    if (full == nullptr && layer.attention && layer.attention->window_tokens == 0) full = &*layer.attention;
+    ++number;
+  }
+  const AttentionSpec* mtp = one.model.mtp ? &*one.model.mtp : full;
+  for (std::int64_t i = 0; mtp != nullptr && i < one.engine.mtp_layers; ++i)
+    layers.push_back(told(number++, *mtp, true));
+  return layers;
+}
+
+Json told_setting(const ConformCase& one) {
+  const EngineSpec& engine = one.engine;
+  // A type that the model fixes is what its class tells the engine in place of the user.
+  const std::optional<DType> ssm = engine.ssm_dtype ? engine.ssm_dtype : one.model.ssm_dtype;
+  return {{"tensor_parallel", engine.tensor_parallel},
+          {"kv_dtype", name_or_null(engine.kv_dtype)},
+          {"conv_dtype", name_or_null(engine.conv_dtype)},
+          {"ssm_dtype", name_or_null(ssm)},
+          {"cache_mode", to_string(engine.cache_mode)},
+          {"block_size_tokens", or_null(engine.block_size_tokens)},
+          {"speculative_tokens", engine.speculative_tokens},
+          {"memory_bytes", engine.memory_bytes},
+          {"num_blocks", or_null(engine.num_blocks)},
+          {"max_num_batched_tokens", engine.max_num_batched_tokens},
+          {"concurrent_batches", engine.concurrent_batches.value_or(engine.rules->concurrent_batches)},
+          {"prefix_match_unit_tokens", or_null(engine.prefix_match_unit_tokens)},
+          {"cache_order", name_or_null(engine.cache_order)},
+          {"hybrid_manager", engine.hybrid_manager}};
+}
+
+Json told_backend(const ConformCase& one) {
+  const ProfileFacts& facts = facts_of(one.engine.backend_profile.value_or(BackendProfile::sm80));
+  const auto blocks = [](const KernelBlocks& of) {
+    return Json{{"smallest_kernel_block", of.smallest},
+                {"kernel_blocks", std::vector<std::int64_t>(of.listed.begin(), of.listed.end())}};
+  };
+  Json orders = Json::array();
+  for (const CacheOrder order : facts.orders) orders.push_back(to_string(order));
+  return {{"name", facts.backend},
+          {"heads", blocks(facts.attention)},
+          {"latents", blocks(facts.latents)},
+          {"orders", orders},
+          {"gdn_checkpoint_tokens", facts.gdn_checkpoint_tokens},
+          {"flash_kda", facts.flash_kda && one.model.kda_exports_states}};
+}
+
+/// Content and tokens of every part of every prompt.
+Json told_prompts(const ConformCase& one) {
+  Json prompts = Json::array();
+  for (const ConformPrompt& prompt : one.prompts) {
+    Json parts = Json::array();
+    for (const PromptPart& part : prompt) parts.push_back({part.content, part.tokens});
+    prompts.push_back(std::move(parts));
+  }
+  return prompts;
+}
+
+}  // namespace
+
+Json conform_request(const ConformCase& one, std::int64_t id) {
+  return {{"id", id},
+          {"ask", "plan"},
+          {"model", {{"name", one.model.name}, {"dtype", to_string(one.model.dtype)}, {"layers", told_layers(one)}}},
+          {"engine", told_setting(one)},
+          {"backend", told_backend(one)},
+          {"max_model_len", one.max_model_len},
+          {"prompts", told_prompts(one)}};
+}
+
+}  // namespace hybridkv

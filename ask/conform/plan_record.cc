@@ -1,0 +1,176 @@
+#include "ask/conform/plan_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "ask/conform/figure_place.h"
+#include "planner/allocated_tensors.h"
+#include "planner/primary_attention.h"
+
+namespace hybridkv {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Groups that share a table together, as the engine counts them.
+std::vector<std::vector<const GroupPlan*>> shared_tables(const CachePlan& plan) {
+  std::vector<std::vector<const GroupPlan*>> tables;
+  for (const GroupPlan& group : plan.groups) {
+    if (!group.shares_table) tables.emplace_back();
+    tables.back().push_back(&group);
+  }
+  return tables;
+}
+
+Json group_record(const CachePlan& plan, const std::vector<const GroupPlan*>& table) {
+  std::set<std::int64_t> layers, pages;
+  for (const GroupPlan* group : table) {
+    for (const std::int64_t layer : group->layers()) layers.insert(layer);
+    pages.insert(plan.page_bytes(*group));
+  }
+  const SpecPlan& spec = plan.spec_of(*table.front());
+  Json record{{"layers", layers}, {"block_size_tokens", spec.block_size_tokens}, {"page_bytes", pages}};
+  if (spec.state && plan.cache_mode == CacheMode::align) record["checkpoint_blocks"] = spec.checkpoint_blocks;
+  return record;
+}
+
+Json tensor_record(const AllocatedTensor& tensor) {
+  return {{"layers", tensor.layers},
+          {"layer_stride_bytes", tensor.layer_stride},
+          {"block_stride_bytes", tensor.block_stride},
+          {"offset_bytes", tensor.offset_bytes}};
+}
+
+Json view_record(const ViewPlan& view, const std::string& tensor) {
+  std::vector<std::int64_t> shape, strides;
+  for (const Axis& axis : view.bytes.axes()) {
+    shape.push_back(axis.extent);
+    strides.push_back(axis.stride);
+  }
+  return {{"layer", view.layer},
+          {"tensor", tensor},
+          {"shape", shape},
+          {"strides_bytes", strides},
+          {"offset_bytes", view.bytes.offset()}};
+}
+
+/// The views of the first layer of a group: engines call the tensors of a state by their number.
+void add_views(Json& views, const CachePlan& plan, const GroupPlan& group) {
+  const std::int64_t first = group.layers().front();
+  int state = 0;
+  for (const ViewPlan& view : plan.views)
+    if (view.spec == group.spec && view.layer == first)
+      views.push_back(view_record(view, plan.spec_of(group).state ? fmt::format("state {}", state++) : "kv"));
+}
+
+/// By layer and tensor, whatever the order of the groups is.
+Json view_records(const CachePlan& plan) {
+  Json views = Json::array();
+  for (const GroupPlan& group : plan.groups)
+    if (!group.pages.empty()) add_views(views, plan, group);
+  std::sort(views.begin(), views.end(), [](const Json& a, const Json& b) {
+    return std::pair(a["layer"].get<std::int64_t>(), a["tensor"].get<std::string>()) <
+           std::pair(b["layer"].get<std::int64_t>(), b["tensor"].get<std::string>());
+  });
+  return views;
+}
+
+/// By their layers, whatever the order of the groups is.
+std::vector<AllocatedTensor> sorted_tensors(const CachePlan& plan) {
+  std::vector<AllocatedTensor> tensors = allocated_tensors(plan);
+  std::stable_sort(tensors.begin(), tensors.end(), [](const AllocatedTensor& a, const AllocatedTensor& b) {
+    return std::pair(a.layers, a.offset_bytes) < std::pair(b.layers, b.offset_bytes);
+  });
+  return tensors;
+}
+
+/// Which decision a figure follows from, by what its result is called.
+struct Derived {
+  std::string_view figure;  ///< without positions
+  std::string_view symbol;
+};
+constexpr std::array derived_figures{Derived{"state_bytes", "M"},
+                                     Derived{"block_size_tokens", "B"},
+                                     Derived{"cache_order", "order"},
+                                     Derived{"groups.layers", "g"},
+                                     Derived{"groups.block_size_tokens", "block of"},
+                                     Derived{"groups.page_bytes", "P"},
+                                     Derived{"groups.checkpoint_blocks", "checkpoint blocks of"},
+                                     Derived{"groups", "g"},
+                                     Derived{"bytes_per_block", "W"},
+                                     Derived{"num_blocks", "num_blocks"},
+                                     Derived{"pool_bytes", "bytes of a pool"},
+                                     Derived{"blocks_per_request", "block ids of one request"},
+                                     Derived{"max_concurrency", "max concurrency"},
+                                     Derived{"kv_cache_tokens", "KV cache tokens"},
+                                     Derived{"scheduler_block_tokens", "S"},
+                                     Derived{"hash_block_tokens", "h"},
+                                     Derived{"match_unit_tokens", "match unit"},
+                                     Derived{"tensors.layers", "g"},
+                                     Derived{"tensors.layer_stride_bytes", "layer stride of"},
+                                     Derived{"tensors.block_stride_bytes", "block stride of"},
+                                     Derived{"tensors.offset_bytes", "offset of"},
+                                     Derived{"views.shape", "kernel block of"},
+                                     Derived{"views.strides_bytes", "order"},
+                                     Derived{"views.offset_bytes", "byte offset of"},
+                                     Derived{"replay.hits", "smallest prefix that can hit"},
+                                     Derived{"replay.chunks", "match unit"}};
+
+/// The symbol, or one that says besides of what it is: "M (gdn)".
+bool is_named_by(const Term& result, const std::string& symbol) {
+  return result.symbol == symbol || result.symbol.starts_with(symbol + " ");
+}
+
+}  // namespace
+
+Json plan_record(const CachePlan& plan) {
+  Json record;
+  std::set<std::int64_t> states;
+  for (const SpecPlan& spec : plan.specs)
+    if (spec.state) states.insert(spec.state->bytes);
+  record["state_bytes"] = states;
+  record["block_size_tokens"] = primary_block_tokens(plan);
+  record["cache_order"] = to_string(*plan.cache_order);
+  for (const auto& table : shared_tables(plan)) record["groups"].push_back(group_record(plan, table));
+  record["bytes_per_block"] = plan.arenas.front().bytes_per_id;
+  record["num_blocks"] = plan.num_blocks();
+  record["pool_bytes"] = plan.pool_bytes();
+  const CapacityPlan& capacity = plan.capacity.front();
+  record["blocks_per_request"] = capacity.blocks_per_request;
+  record["max_concurrency"] = capacity.max_concurrency;
+  record["kv_cache_tokens"] = capacity.kv_cache_tokens;
+  record["match_refused"] = !plan.prefix.match_error.empty();
+  if (plan.prefix.match_error.empty()) {
+    record["scheduler_block_tokens"] = plan.prefix.scheduler_block_tokens;
+    record["hash_block_tokens"] = plan.prefix.hash_block_tokens;
+    record["match_unit_tokens"] = plan.prefix.match_unit_tokens;
+  }
+  for (const AllocatedTensor& tensor : sorted_tensors(plan)) record["tensors"].push_back(tensor_record(tensor));
+  record["views_refused"] = !plan.view_error.empty();
+  if (plan.view_error.empty()) record["views"] = view_records(plan);
+  return record;
+}
+
+const Decision* decision_on(const CachePlan& plan, const std::string& figure) {
+  const FigurePlace place = figure_place(figure);
+  const auto known = std::find_if(derived_figures.begin(), derived_figures.end(),
+                                  [&](const Derived& derived) { return derived.figure == place.name; });
+  if (known == derived_figures.end()) return nullptr;
+  std::string symbol(known->symbol);
+  if (symbol.ends_with(" of") && place.position && place.name.starts_with("groups.")) {
+    const auto tables = shared_tables(plan);
+    if (*place.position < tables.size())
+      symbol += " " + spec_label(plan.spec_of(*tables[*place.position].front()));
+  }
+  const auto found = std::find_if(plan.derivation.begin(), plan.derivation.end(),
+                                  [&](const Decision& decision) { return is_named_by(decision.result, symbol); });
+  return found == plan.derivation.end() ? nullptr : &*found;
+}
+
+}  // namespace hybridkv

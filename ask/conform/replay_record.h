@@ -1,0 +1,15 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "ask/conform/conform_case.h"
+#include "planner/cache_plan.h"
+
+namespace hybridkv {
+
+/// What every prompt of a case hits and in how many chunks it is computed, one prompt after the other, as drivers
+/// answer it; -1 for one that never runs. Nothing where the case has no prompts, or no replay of its cache is known.
+std::optional<nlohmann::ordered_json> replay_record(const ConformCase& one, const CachePlan& plan);
+
+}  // namespace hybridkv

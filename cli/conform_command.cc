@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "ask/conform/conform.h"
+#include "base/error.h"
+#include "base/output_file.h"
+#include "base/suggest.h"
+#include "cli/commands.h"
+#include "cli/driver_file.h"
+#include "cli/exit_codes.h"
+#include "cli/offers.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "report/conform_report.h"
+#include "scenarios/model_library.h"
+
+namespace hybridkv {
+
+namespace {
+
+struct ConformOptions {
+  std::string engine;
+  std::string python = "python3";
+  std::string driver;  ///< empty: that of the engine
+  std::vector<std::string> models;
+  std::int64_t random = 100;
+  std::uint64_t seed = 0;
+  std::string result_file;  ///< of the result as JSON; empty: none
+  std::string record_file;  ///< of the cases as JSON lines; empty: none
+  Overwrite overwrite = Overwrite::no;
+  OutputOptions output;
+};
+
+std::vector<std::string> engines_with_drivers() {
+  std::vector<std::string> names;
+  for (const Engine* const engine : all_engines())
+    if (engine->conformance != nullptr) names.emplace_back(engine->rules->name);
+  return names;
+}
+
+const Engine& asked_engine(const std::string& name) {
+  const EngineRules* const rules = rules_named(name);
+  if (rules == nullptr)
+    throw InputError(fmt::format("ENGINE {}: no such engine; take one of {}{}", name,
+                                 fmt::join(engines_with_drivers(), ", "), did_you_mean(name, release_names())));
+  const Engine& engine = engine_of(*rules);
+  if (engine.conformance == nullptr)
+    throw InputError(not_known_of(*rules, "how {} is asked for its own figures",
+                                  fmt::format("take one of {}", fmt::join(engines_with_drivers(), ", ")))
+                         .message());
+  return engine;
+}
+
+std::vector<ModelSpec> asked_models(const std::vector<std::string>& names) {
+  std::vector<ModelSpec> models;
+  for (const std::string& name : names) {
+    if (name == "all") {
+      for (const ShippedModel& shipped : shipped_models())
+        if (can_be_told(shipped.model)) models.push_back(shipped.model);
+      continue;
+    }
+    const ShippedModel* const shipped = find_shipped_model(name);
+    if (shipped == nullptr)
+      throw InputError(fmt::format("--models {}: no shipped model{}", name, shipped_model_suggestion(name)));
+    models.push_back(shipped->model);
+  }
+  return models;
+}
+
+/// The file of a flag, opened before the work; nothing where it was not given.
+std::optional<OutputFile> opened(const std::string& path, Overwrite overwrite) {
+  if (path.empty()) return std::nullopt;
+  refuse_overwriting(path, {overwrite, {}});
+  return OutputFile(path);
+}
+
+int run_conform(const ConformOptions& options) {
+  const Engine& engine = asked_engine(options.engine);
+  const std::string driver =
+      options.driver.empty() ? driver_file(engine.conformance->driver).string() : options.driver;
+  std::optional<OutputFile> result = opened(options.result_file, options.overwrite);
+  std::optional<OutputFile> record = opened(options.record_file, options.overwrite);
+  // -B: no compiled files are left beside the driver.
+  const ConformQuestion question{.engine = &engine,
+                                 .driver = {options.python, "-B", driver},
+                                 .grid = {asked_models(options.models), options.random, options.seed}};
+  ConformAnswer answer;
+  {
+    Progress progress(options.output.quiet);
+    answer = conform(
+        question,
+        [&](const ConformCase& one, std::int64_t done, std::int64_t total) {
+          progress.bar(one.model.name, done, total, "cases");
+        },
+        [&](const nlohmann::ordered_json& line) {
+          if (record) record->append(line.dump() + "\n");
+        });
+  }
+  if (record) record->finish();
+  if (result) {
+    result->append(render_conform(answer, Format::json));
+    result->finish();
+  }
+  write_output(render_conform(answer, options.output.format(), options.output.style()));
+  return answer.agrees() ? exit_fine : exit_fault_found;
+}
+
+}  // namespace
+
+void add_conform_command(CLI::App& app, CommandAction& action) {
+  CLI::App* command = app.add_subcommand(
+      "conform", "Ask an installed engine, without a GPU, for the figures we compute, and compare them");
+  const auto options = std::make_shared<ConformOptions>();
+  command->add_option("ENGINE", options->engine, "the release whose rules are compared")
+      ->check(offers({engines_with_drivers()}))
+      ->type_name("")
+      ->required();
+  command
+      ->add_option("--python", options->python,
+                   "interpreter of the environment that the engine is installed in; default python3")
+      ->type_name("FILE");
+  command
+      ->add_option("--models", options->models,
+                   "shipped models, with commas between, or all; default: some of every family")
+      ->delimiter(',')
+      ->check(offers({{offered_models}, true}))
+      ->type_name("NAMES");
+  command->add_option("--random", options->random, "random settings beside the grid; default 100")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
+      ->type_name("N");
+  command->add_option("--seed", options->seed, "of the random settings; default 0")->type_name("N");
+  command->add_option("--output,-o", options->result_file, "file for the result as JSON, besides")->type_name("FILE");
+  command->add_option("--record", options->record_file, "file for what the engine answered, a case a line of JSON")
+      ->type_name("FILE");
+  command->add_option("--driver", options->driver, "program that asks the engine; default: the one that comes with us")
+      ->type_name("FILE");
+  add_force_option(*command, options->overwrite);
+  add_output_options(*command, options->output);
+  const std::vector<std::string> known = engines_with_drivers();
+  command->footer(fmt::format(
+      "The engine's own functions are called, none is copied; what stood for a GPU is\n"
+      "listed. Exit code 1 where a figure differs, with the rule that it falsifies.\n"
+      "docs/conform.md says what has to be installed.\n"
+      "\n"
+      "Examples:\n"
+      "  hybridkv conform {0} --python venv/bin/python\n"
+      "  hybridkv conform {0} --python venv/bin/python --models Qwen3.5-4B \\\n"
+      "    --random 500 --seed 7 -o conform.json\n"
+      "  hybridkv conform {0} --python venv/bin/python --record cases.jsonl",
+      known.empty() ? "ENGINE" : known.front()));
+  command->callback([options, &action] { action = [options] { return run_conform(*options); }; });
+}
+
+}  // namespace hybridkv

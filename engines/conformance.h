@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "planner/engine_spec.h"
+#include "planner/model_spec.h"
+
+namespace hybridkv {
+
+/// How the code of an installed engine is asked for the figures that we compute too.
+struct Conformance {
+  std::string_view driver;   ///< a Python program below engines/: "vllm/conform/driver.py"
+  std::string_view version;  ///< of the package, that the rules are of: "0.33.0"
+  /// Settings with each of which a model is planned; those that it cannot have are refused by both sides.
+  std::vector<EngineSpec> (*grid)(const ModelSpec& model) = nullptr;
+  /// A setting of that key: the same key, the same setting.
+  EngineSpec (*random)(const ModelSpec& model, std::uint64_t key) = nullptr;
+};
+
+}  // namespace hybridkv

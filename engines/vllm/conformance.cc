@@ -1,0 +1,97 @@
+#include "engines/vllm/conformance.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/random.h"
+#include "engines/vllm/rules.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::int64_t usual_memory = std::int64_t{40} << 30;
+
+constexpr std::array profiles_of_heads{BackendProfile::sm80, BackendProfile::sm90, BackendProfile::sm90_flashinfer,
+                                       BackendProfile::sm100_flashinfer};
+constexpr std::array profiles_of_latents{BackendProfile::sm80, BackendProfile::flash_attn_mla, BackendProfile::flashmla,
+                                         BackendProfile::cutlass_mla};
+
+bool has_latents(const ModelSpec& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(), [](const LayerSpec& layer) {
+    return layer.attention && layer.attention->kind == AttentionKind::mla;
+  });
+}
+
+bool has_states(const ModelSpec& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const LayerSpec& layer) { return layer.recurrent.has_value(); });
+}
+
+std::span<const BackendProfile> profiles_of(const ModelSpec& model) {
+  if (has_latents(model)) return profiles_of_latents;
+  return profiles_of_heads;
+}
+
+EngineSpec usual_setting(const ModelSpec& model) {
+  EngineSpec engine;
+  engine.rules = &rules_of_vllm_0_33;
+  engine.backend_profile = profiles_of(model)[1];
+  engine.cache_mode = has_states(model) ? CacheMode::align : CacheMode::none;
+  engine.memory_bytes = usual_memory;
+  return engine;
+}
+
+/// The usual setting with one thing changed, for everything that can be.
+std::vector<EngineSpec> conform_settings_of_vllm(const ModelSpec& model) {
+  std::vector<EngineSpec> settings;
+  const auto add = [&](auto change) {
+    EngineSpec engine = usual_setting(model);
+    change(engine);
+    settings.push_back(engine);
+  };
+  for (const std::int64_t ranks : {1, 2, 4, 8}) add([&](EngineSpec& engine) { engine.tensor_parallel = ranks; });
+  for (const BackendProfile profile : profiles_of(model))
+    add([&](EngineSpec& engine) { engine.backend_profile = profile; });
+  for (const CacheOrder order : all_cache_orders) add([&](EngineSpec& engine) { engine.cache_order = order; });
+  add([](EngineSpec& engine) { engine.cache_mode = CacheMode::none; });
+  add([](EngineSpec& engine) { engine.kv_dtype = DType::fp8_e4m3; });
+  add([](EngineSpec& engine) { engine.ssm_dtype = DType::bf16; });
+  add([](EngineSpec& engine) { engine.block_size_tokens = 64; });
+  add([](EngineSpec& engine) { engine.prefix_match_unit_tokens = 64; });
+  add([](EngineSpec& engine) { engine.num_blocks = 1000; });
+  add([](EngineSpec& engine) { engine.memory_bytes = std::int64_t{64} << 20; });
+  add([](EngineSpec& engine) { engine.hybrid_manager = false; });
+  add([](EngineSpec& engine) { engine.max_num_batched_tokens = 2048; });
+  add([](EngineSpec& engine) { engine.concurrent_batches = 1; });
+  add([](EngineSpec& engine) { engine.speculative_tokens = engine.mtp_layers = 1; });
+  return settings;
+}
+
+EngineSpec random_conform_setting_of_vllm(const ModelSpec& model, std::uint64_t key) {
+  EngineSpec engine = usual_setting(model);
+  std::uint64_t draws = 0;
+  const auto draw = [&](std::uint64_t sides) { return mix(key, ++draws) % sides; };
+  engine.tensor_parallel = std::int64_t{1} << draw(4);
+  engine.backend_profile = profiles_of(model)[draw(profiles_of(model).size())];
+  if (draw(3) == 0) engine.cache_mode = CacheMode::none;
+  if (draw(3) == 0) engine.kv_dtype = DType::fp8_e4m3;
+  if (draw(4) == 0) engine.ssm_dtype = draw(2) == 0 ? DType::bf16 : DType::fp32;
+  if (draw(2) == 0) engine.cache_order = all_cache_orders[draw(all_cache_orders.size())];
+  if (draw(3) == 0) engine.block_size_tokens = std::int64_t{16} << draw(6);
+  if (draw(4) == 0) engine.prefix_match_unit_tokens = std::int64_t{16} << draw(4);
+  if (draw(4) == 0) engine.num_blocks = static_cast<std::int64_t>(2 + draw(20'000));
+  if (draw(4) == 0) engine.speculative_tokens = engine.mtp_layers = 1;
+  engine.memory_bytes = static_cast<std::int64_t>((std::uint64_t{1} << 28) + draw(std::uint64_t{80} << 30));
+  engine.max_num_batched_tokens = static_cast<std::int64_t>(std::uint64_t{1024} << draw(5));
+  return engine;
+}
+
+}  // namespace
+
+const Conformance conformance_of_vllm_0_33{.driver = "vllm/conform/driver.py",
+                                           .version = "0.33.0",
+                                           .grid = conform_settings_of_vllm,
+                                           .random = random_conform_setting_of_vllm};
+
+}  // namespace hybridkv

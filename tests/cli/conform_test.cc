@@ -1,0 +1,104 @@
+// `hybridkv conform` against a record of an engine: what agrees, a planted difference, and drivers that fail. Against
+// the engine itself only where HYBRIDKV_VLLM_PYTHON names the interpreter of its environment.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/require_refused.h"
+#include "tests/scratch_folder.h"
+#include "test_paths.h"
+
+using namespace hybridkv::testing;
+
+namespace {
+
+const std::string recorded =
+    "conform vllm-0.33 --models Qwen3.5-0.8B --random 0 --driver '" HYBRIDKV_TEST_DATA "/conform/recorded.py'";
+
+ProgramRun run_recorded(const std::string& kind, const std::string& flags = "") {
+  return run_program(recorded + " " + flags, "HYBRIDKV_FAKE_DRIVER=" + kind);
+}
+
+}  // namespace
+
+TEST_CASE("golden: every figure that the engine was recorded with is ours") {
+  const ProgramRun run = run_recorded("agrees");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "RESULT: vLLM 0.33.0 and the installed version 0.33.0 agree in "));
+  CHECK(contains(run.output, "everything: a record answers"));
+  CHECK(contains(run.output, "replay.hits"));
+}
+
+TEST_CASE("law: a planted difference is found by name, with both sides and the rule that it falsifies") {
+  const ProgramRun run = run_recorded("differs", "--format json");
+  CHECK(run.exit_code == 1);
+  const nlohmann::json json = nlohmann::json::parse(run.output);
+  CHECK(json["agrees"] == false);
+  REQUIRE(json["differences"].size() == 1);
+  const nlohmann::json& found = json["differences"][0];
+  CHECK(found["figure"] == "block_size_tokens");
+  CHECK(found["rule"] == "B = A * ceil(M / (A * N * a1))");
+  CHECK(std::stoll(found["theirs"].get<std::string>()) == std::stoll(found["ours"].get<std::string>()) + 16);
+  CHECK(found["made_by"] == "planned_block (planning.py:7)");
+  CHECK(found["said"] == "a block of 16 tokens more");
+  CHECK(contains(run_recorded("differs").output, "Falsified: block_size_tokens, in 1 case"));
+}
+
+TEST_CASE("law: a case that one side alone refuses is a difference") {
+  const ProgramRun run = run_recorded("refuses");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.output, "Falsified: refusal, in 1 case"));
+  CHECK(contains(run.output, "not today"));
+}
+
+TEST_CASE("edge: a driver that dies, talks or does not fit is bad input, and says why") {
+  for (const auto& [kind, message] : {std::pair{"dies", "no engine is installed"},
+                                      {"talks", "the driver answered what cannot be read"},
+                                      {"unfit", "the driver does not fit version 0.33.0: AttributeError"}}) {
+    const ProgramRun run = run_recorded(kind);
+    CAPTURE(run.output);
+    CHECK(run.exit_code == 2);
+    CHECK(contains(run.output, message));
+  }
+}
+
+TEST_CASE("edge: a version that the rules are not of is compared and warned of") {
+  const ProgramRun run = run_recorded("newer");
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "the rules are of version 0.33.0, and 0.34.0 is installed"));
+}
+
+TEST_CASE("edge: engines, models and interpreters that there are not") {
+  require_refused("conform sglang-0.5.24", "no such engine; take one of vllm-0.33");
+  require_refused("conform llama.cpp", "how llama.cpp");
+  require_refused("conform vllm-0.33 --models nobody", "no shipped model");
+  require_refused("conform vllm-0.33 --python /nobody/python", 4, "cannot be run; --python names");
+}
+
+TEST_CASE("golden: what was answered is written down as it came") {
+  const ScratchFolder scratch;
+  const std::string folder = scratch.path.string();
+  const ProgramRun run =
+      run_recorded("agrees", "--record " + folder + "/cases.jsonl -o " + folder + "/result.json --format csv");
+  CHECK(run.exit_code == 0);
+  const ProgramRun lines = run_shell("wc -l < " + folder + "/cases.jsonl");
+  const nlohmann::json result = nlohmann::json::parse(run_shell("cat " + folder + "/result.json").output);
+  CHECK(std::stoll(lines.output) == result["cases"].get<std::int64_t>());
+  CHECK(result["schema"] == "hybridkv-conform/1");
+}
+
+TEST_CASE("golden: an installed vLLM agrees in every case") {
+  const char* python = std::getenv("HYBRIDKV_VLLM_PYTHON");
+  if (python == nullptr) {
+    std::printf("SKIPPED: $HYBRIDKV_VLLM_PYTHON, the interpreter of an environment with vLLM 0.33.0, is not set\n");
+    return;
+  }
+  const ProgramRun run = run_program(std::string("conform vllm-0.33 --python '") + python + "' --random 20");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+}

@@ -1,0 +1,53 @@
+"""A driver that answers from a record of the engine, or as HYBRIDKV_FAKE_DRIVER says: differs, refuses, dies, talks,
+newer, unfit."""
+
+import gzip
+import json
+import os
+import pathlib
+import sys
+
+KIND = os.environ.get("HYBRIDKV_FAKE_DRIVER", "agrees")
+STUBS = ["everything: a record answers"]
+
+
+def say(line):
+    print(json.dumps(line), flush=True)
+
+
+def without_id(request):
+    return {key: value for key, value in request.items() if key != "id"}
+
+
+def answer_of(request, record):
+    for key, value in without_id(request).items():
+        if record[key] != value:
+            return {"unfit": f"case {request['id']} was recorded with another {key}"}
+    answer = {key: record[key] for key in ("figures", "refused") if key in record}
+    if KIND == "differs" and request["id"] == 3 and "figures" in answer:
+        answer["figures"]["block_size_tokens"] += 16
+        answer["said"] = {"block_size_tokens": "a block of 16 tokens more"}
+    if KIND == "refuses" and request["id"] == 2:
+        answer = {"refused": "ValueError: not today"}
+    if KIND == "unfit":
+        answer = {"unfit": "AttributeError: no such function"}
+    return answer
+
+
+if KIND == "dies":
+    sys.exit("no engine is installed")
+if KIND == "talks":
+    print("hello", flush=True)
+say(
+    {
+        "engine": "vllm",
+        "version": "0.34.0" if KIND == "newer" else "0.33.0",
+        "stubs": STUBS,
+        "made_by": {"block_size_tokens": "planned_block (planning.py:7)"},
+    }
+)
+with gzip.open(pathlib.Path(__file__).with_name("vllm-0.33.0.jsonl.gz"), "rt") as lines:
+    records = [json.loads(line) for line in lines]
+for line in sys.stdin:
+    request = json.loads(line)
+    say({"id": request["id"], **answer_of(request, records[request["id"]])})

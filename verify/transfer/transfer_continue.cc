@@ -75,6 +75,19 @@ DType moved_type(const RankMemory& memory, const Continuation& continuation, con
   return memory.side == CanarySide::from ? continuation.to_types->at(state->name) : state->dtype();
 }
 
+/// The entry of a tensor of the layer, or the stale one where that is of its table.
+std::vector<BlockId> ids_of(const RankState* state, const LayerState& layer, const std::optional<StaleEntry>& stale) {
+  if (state == nullptr) return {};
+  const ModelTensor& name = state->name;
+  const bool of_layer = stale && stale->tensor.kind == CachedKind::state && stale->tensor.layer == name.layer &&
+                        stale->tensor.draft == name.draft;
+  const RankState* const named =
+      of_layer && layer.conv != nullptr && layer.conv->name.tensor == stale->tensor.tensor ? layer.conv : layer.ssm;
+  const bool is_stale = of_layer && (named == nullptr || *named->ids == *state->ids);
+  const std::vector<std::int64_t>& ids = is_stale ? stale->ids : *state->ids;
+  return {ids.begin(), ids.end()};
+}
+
 std::vector<float> drawn_rows(std::uint64_t key, std::int64_t rows, std::int64_t width) {
   std::vector<float> values(static_cast<std::size_t>(rows * width));
   draw_values(key, values);
@@ -96,18 +109,8 @@ LayerOutputs continue_state(const RankMemory& memory, const Continuation& contin
   StateViews views;
   if (layer.conv != nullptr) views.conv = layer.conv->pieces;
   if (layer.ssm != nullptr) views.ssm = layer.ssm->pieces;
-  const bool is_stale = stale && stale->tensor.kind == CachedKind::state && stale->tensor.layer == any.name.layer &&
-                        stale->tensor.draft == any.name.draft;
-  // A stale entry is that of one table, in which both tensors lie unless each has pages of its own.
-  const auto ids_of = [&](const RankState* tensor) -> std::vector<BlockId> {
-    if (tensor == nullptr) return {};
-    const RankState* const named = layer.conv && stale && stale->tensor == layer.conv->name ? layer.conv : layer.ssm;
-    const bool is_other_entry = is_stale && named != nullptr && tensor->spec == named->spec;
-    const std::vector<std::int64_t>& ids = is_other_entry ? stale->ids : *tensor->ids;
-    return {ids.begin(), ids.end()};
-  };
-  const HeldState state(memory.pools, *any.spec->state, views, {ids_of(layer.conv), ids_of(layer.ssm)},
-                        StateUse::read);
+  const StateIds entry{ids_of(layer.conv, layer, stale), ids_of(layer.ssm, layer, stale)};
+  const HeldState state(memory.pools, *any.spec->state, views, entry, StateUse::read);
   LayerOutputs outputs{any.name, rows.output, columns_on_rank(rows.output, rank.ranks, rank.rank), {}};
   const auto run = [&](DType conv, DType ssm) {
     std::vector<float> values(outputs.columns.size() * static_cast<std::size_t>(continuation.new_tokens));

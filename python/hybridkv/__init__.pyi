@@ -414,6 +414,11 @@ class Keys(TypedDict, total=False):
     state_memory_ratio: Any
     state_requests: Any
     max_running_requests: Any
+    use_replayssm: Any
+    replayssm_buffer_len: Any
+    mamba_backend: Any
+    enable_mamba_shared_prefix_checkpoint: Any
+    enable_mamba_cache_stochastic_rounding: Any
     mamba_radix_cache_strategy: Any
     overlap_schedule: Any
     skip_decode_lock: Any
@@ -494,8 +499,10 @@ class Keys(TypedDict, total=False):
     checkpoint_back: Any
     match_unit_tokens: Any
     max_num_seqs: Any
+    max_num_active_seqs: Any
     watermark: Any
     long_prefill_threshold_tokens: Any
+    long_prefill_threshold_adaptive: Any
     seed: Any
     resident_budget: Any
     pack_sizes: Any

@@ -11,7 +11,10 @@ install(FILES report/plan.schema.json report/transfer.schema.json scenarios/scen
 install(DIRECTORY scenarios/ DESTINATION "${HYBRIDKV_DATADIR}"
   FILES_MATCHING PATTERN "*.yaml" PATTERN "model.schema.json" PATTERN published EXCLUDE)
 # What asks an installed engine for its figures: the program looks beside itself for it (cli/driver_file.h).
-install(DIRECTORY engines DESTINATION "${HYBRIDKV_DATADIR}" FILES_MATCHING PATTERN "*.py")
+file(GLOB drivers RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS engines/conform engines/*/conform)
+foreach(driver IN LISTS drivers)
+  install(DIRECTORY ${driver}/ DESTINATION "${HYBRIDKV_DATADIR}/${driver}" FILES_MATCHING PATTERN "*.py")
+endforeach()
 
 # The program writes its manual and what shells complete; where it is built for another machine it cannot be run.
 if(NOT CMAKE_CROSSCOMPILING)

@@ -54,7 +54,8 @@ endif()
 set(share "${WORK_DIR}/moved/share")
 foreach(file man/man1/hybridkv.1 man/man1/hybridkv-plan.1 zsh/site-functions/_hybridkv
         bash-completion/completions/hybridkv fish/vendor_completions.d/hybridkv.fish hybridkv/plan.schema.json
-        hybridkv/transfer.schema.json hybridkv/scenario.schema.json hybridkv/models/Qwen3.5-4B.yaml)
+        hybridkv/transfer.schema.json hybridkv/scenario.schema.json hybridkv/models/Qwen3.5-4B.yaml
+        hybridkv/engines/conform/protocol.py hybridkv/engines/vllm/conform/driver.py)
   if(NOT EXISTS "${share}/${file}")
     message(FATAL_ERROR "not installed: share/${file}")
   endif()

@@ -25,6 +25,7 @@ Json name_or_null(const std::optional<Value>& value) {
 Json told(std::int64_t number, const AttentionSpec& layer, bool draft) {
   return {{"layer", number},
           {"kind", to_string(layer.kind)},
+          {"query_heads", layer.query_heads},
           {"kv_heads", layer.kv_heads},
           {"head_size_k", layer.head_size_k},
           {"head_size_v", layer.head_size_v},

@@ -20,7 +20,7 @@ namespace hybridkv {
 
 namespace {
 
-constexpr int most_wait_ms = 600'000;
+constexpr int most_wait_ms = 3'600'000;
 constexpr int no_such_program = 127;
 
 ResourceError start_refused(const std::string& name) {
@@ -85,7 +85,7 @@ std::string DriverProcess::receive() {
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0) {
       kill(process_, SIGKILL);
-      fail("said nothing for ten minutes");
+      fail("said nothing for an hour");
     }
     std::array<char, 65'536> piece{};
     const ssize_t got = read(socket_, piece.data(), piece.size());

@@ -22,7 +22,7 @@ class DriverProcess {
   /// Sends a line.
   void send(const std::string& line);
   /// The next line it says, without its end. Throws InputError with its last words where it has ended, or says nothing
-  /// for ten minutes.
+  /// for an hour.
   std::string receive();
 
  private:

@@ -1,5 +1,7 @@
 #include "ask/conform/replay_record.h"
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -9,29 +11,33 @@ namespace hybridkv {
 
 namespace {
 
-std::optional<AnyCache> replayed_in(const ConformCase& one, const CachePlan& plan) {
+/// Its blocks replayed; null where no replay of them is known. `spec` has the caller of every record.
+std::unique_ptr<CacheReplay> replay_of(const ConformCase& one, const CachePlan& plan, SimulationSpec spec) {
   try {
-    return replayed_cache(plan, one.model, one.engine, one.max_model_len);
+    spec.cache = replayed_cache(plan, one.model, one.engine, one.max_model_len);
+    if (!std::holds_alternative<CacheGeometry>(spec.cache)) return nullptr;
+    return make_replay(spec);
   } catch (const SpecError&) {
-    return std::nullopt;
+    return nullptr;
   }
 }
 
 }  // namespace
 
 std::optional<nlohmann::ordered_json> replay_record(const ConformCase& one, const CachePlan& plan) {
-  // Where the unit of matches is refused the engine does not begin.
-  if (one.prompts.empty() || !plan.prefix.match_error.empty()) return std::nullopt;
-  const std::optional<AnyCache> cache = replayed_in(one, plan);
-  if (!cache || !std::holds_alternative<CacheGeometry>(*cache)) return std::nullopt;
+  // Where the unit of matches is refused the engine does not begin, and what is not cached has nothing to compare.
+  if (one.prompts.empty() || !plan.prefix.match_error.empty() || plan.cache_mode == CacheMode::none)
+    return std::nullopt;
   std::vector<std::int64_t> hits(one.prompts.size(), -1), chunks(one.prompts.size(), -1);
-  const std::unique_ptr<CacheReplay> replay = make_replay(
-      {.cache = *cache, .on_record = [&](const RecordView& view, const ReuseLoss*) {
-         const RequestRecord& record = *std::get<const RequestRecord*>(view);
-         if (record.status != RequestStatus::ok) return;
-         hits[static_cast<std::size_t>(record.index)] = record.hit_tokens;
-         chunks[static_cast<std::size_t>(record.index)] = record.num_chunks;
-       }});
+  SimulationSpec spec;
+  spec.on_record = [&](const RecordView& view, const ReuseLoss*) {
+    const RequestRecord& record = *std::get<const RequestRecord*>(view);
+    if (record.status != RequestStatus::ok) return;
+    hits[static_cast<std::size_t>(record.index)] = record.hit_tokens;
+    chunks[static_cast<std::size_t>(record.index)] = record.num_chunks;
+  };
+  const std::unique_ptr<CacheReplay> replay = replay_of(one, plan, std::move(spec));
+  if (!replay) return std::nullopt;
   replay->consume(trace_of(one.prompts));
   replay->finish();
   return nlohmann::ordered_json{{"hits", hits}, {"chunks", chunks}};

@@ -23,11 +23,6 @@ bool has_latents(const ModelSpec& model) {
   });
 }
 
-bool has_states(const ModelSpec& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const LayerSpec& layer) { return layer.recurrent.has_value(); });
-}
-
 std::span<const BackendProfile> profiles_of(const ModelSpec& model) {
   if (has_latents(model)) return profiles_of_latents;
   return profiles_of_heads;
@@ -37,7 +32,7 @@ EngineSpec usual_setting(const ModelSpec& model) {
   EngineSpec engine;
   engine.rules = &rules_of_vllm_0_33;
   engine.backend_profile = profiles_of(model)[1];
-  engine.cache_mode = has_states(model) ? CacheMode::align : CacheMode::none;
+  engine.cache_mode = CacheMode::align;  // that prefixes are cached, whether there are states or not
   engine.memory_bytes = usual_memory;
   return engine;
 }

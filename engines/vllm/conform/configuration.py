@@ -85,19 +85,17 @@ class Configuration:
 
 def cache_configuration(engine, model):
     """The engine's own, as its flags and the class of the model fill it in."""
-    states = any(layer["kind"] == "state" for layer in model["layers"])
-    caches = engine["cache_mode"] == "align" if states else True
     kv = engine["kv_dtype"]
     cache = CacheConfig(
         cache_dtype="auto" if kv in (None, model["dtype"]) else NAMES.get(kv, kv),
-        enable_prefix_caching=caches,
+        enable_prefix_caching=engine["cache_mode"] != "none",
         num_gpu_blocks_override=engine["num_blocks"],
         prefix_match_unit=engine["prefix_match_unit_tokens"],
         mamba_cache_dtype=NAMES[engine["conv_dtype"]],
         mamba_ssm_cache_dtype=NAMES[engine["ssm_dtype"]],
         **({"block_size": engine["block_size_tokens"]} if engine["block_size_tokens"] else {}),
     )
-    if states:
+    if any(layer["kind"] == "state" for layer in model["layers"]):
         cache.mamba_cache_mode = engine["cache_mode"]
     return cache
 

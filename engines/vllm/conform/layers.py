@@ -8,6 +8,7 @@ from dataclasses import replace
 from math import lcm
 from types import SimpleNamespace
 
+from vllm.distributed import divide
 from vllm.model_executor.layers.attention.attention import Attention
 from vllm.model_executor.layers.attention.mla_attention import MLAAttention
 from vllm.model_executor.layers.attention_layer_base import AttentionLayerBase
@@ -36,6 +37,14 @@ def backend_of(told, latent):
     return Backend
 
 
+def kv_heads_of_rank(heads, ranks):
+    """As QKVParallelLinear shares them: in equal parts, or a head on equally many ranks."""
+    if ranks >= heads:
+        divide(ranks, heads)
+        return 1
+    return divide(heads, ranks)
+
+
 class AttentionLayer(AttentionLayerBase):
     """A layer of attention of one rank, whose spec its own class of the engine makes."""
 
@@ -47,7 +56,8 @@ class AttentionLayer(AttentionLayerBase):
         self.attn_type = AttentionType.DECODER
         self.kv_cache_dtype = cache_dtype
         self.kv_cache_torch_dtype = kv_cache_dtype_str_to_dtype(cache_dtype, config.model_config)
-        self.num_kv_heads = max(1, told["kv_heads"] // ranks)
+        self.num_kv_heads = kv_heads_of_rank(told["kv_heads"], ranks)
+        divide(told["query_heads"], ranks)  # as the projections of the model are shared
         self.head_size = told["head_size_k"]
         self.head_size_v = told["head_size_v"]
         self.sliding_window = told["window_tokens"] or None

@@ -1,5 +1,7 @@
 """What vLLM's planning makes of a model: the block, the groups, the one allocation, the requests and the views."""
 
+from types import SimpleNamespace
+
 import torch
 from vllm.config import set_current_vllm_config
 from vllm.model_executor.models import ModelRegistry
@@ -16,7 +18,7 @@ from vllm.v1.core.kv_cache_utils import (
 )
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.kv_cache_interface import MambaSpec, compute_layout_strides, create_kv_cache_views, iter_layer_specs
-from vllm.v1.worker.utils import select_common_block_size
+from vllm.v1.worker.utils import AttentionGroup, select_common_block_size
 
 from configuration import Configuration
 from layers import StateLayer, layers_of, model_class, number_of
@@ -193,14 +195,15 @@ def tensor_views(tensor, pool, layers, caches, order):
     group = next(group for group in caches.kv_cache_groups if name in group.layer_names)
     spec = getattr(group.kv_cache_spec, "kv_cache_specs", {}).get(name, group.kv_cache_spec)
     layer = layers[name]
-    kernel = None
-    if not isinstance(layer, StateLayer):
-        # Other layers' pages lie between the blocks of an order with the block outermost, so none is split.
-        whole = tensor.block_stride > tensor.layer_stride
-        kernel = spec.block_size if whole else select_common_block_size(spec.block_size, [layer.backend], [spec])
-    view = create_kv_cache_views(pool, spec, caches.num_blocks, order, tensor, kernel_block_size=kernel)[0]
-    if not isinstance(layer, StateLayer):
-        return [view_of(number_of(name), "kv", view)]
+    is_state = isinstance(layer, StateLayer)
+    # Other layers' pages lie between the blocks of an order with the block outermost, so none is split.
+    is_packed = tensor.block_stride > tensor.layer_stride
+    kernel = None if is_state else select_common_block_size(spec.block_size, [layer.backend], [spec])
+    split = spec.block_size if is_packed and not is_state else kernel
+    view = create_kv_cache_views(pool, spec, caches.num_blocks, order, tensor, kernel_block_size=split)[0]
+    if not is_state:
+        group_of_layer = SimpleNamespace(kernel_block_size=kernel, kv_cache_spec=spec, backend=layer.backend)
+        return [view_of(number_of(name), "kv", AttentionGroup.map_kv_cache_to_kernel_blocks(group_of_layer, view))]
     layer.bind_kv_cache(view)
     return [view_of(number_of(name), f"state {position}", one) for position, one in enumerate(layer.kv_cache)]
 

@@ -23,6 +23,7 @@
 #include "report/plan/rules_text.h"
 #include "report/proof/forward_report.h"
 #include "report/proof/verify_report.h"
+#include "report/text.h"
 
 namespace hybridkv {
 
@@ -93,14 +94,14 @@ std::string fault_list() {
     std::vector<std::string_view> names;
     for (const ForwardFaultInfo& info : all_forward_faults())
       if (belongs(info.paths)) names.push_back(info.name);
-    return fmt::format("{}", fmt::join(names, ", "));
+    return fmt::format("{}\n", fmt::join(wrap(fmt::format("{}, and:", fmt::join(names, ", ")), 80), "\n"));
   };
-  text += fmt::format("With --forward through the slots of a server ({})\n{}, and:\n",
+  text += fmt::format("With --forward through the slots of a server ({})\n{}",
                       engines_through(ForwardPath::slots),
                       shared([&](ForwardPaths paths) { return paths.slots && named_before(paths); }));
   add([&](ForwardPaths paths) { return paths.slots && !named_before(paths); });
   const auto is_known = [&](ForwardPaths paths) { return named_before(paths) || paths.slots; };
-  text += fmt::format("With --forward through a tree with snapshots ({})\n{}, and:\n",
+  text += fmt::format("With --forward through a tree with snapshots ({})\n{}",
                       engines_through(ForwardPath::snapshots),
                       shared([&](ForwardPaths paths) { return paths.snapshots && is_known(paths); }));
   add([&](ForwardPaths paths) { return paths.snapshots && !is_known(paths); });

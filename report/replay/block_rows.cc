@@ -80,7 +80,7 @@ const Blocks::List& block_counters() {
 }  // namespace
 
 std::string mode_text(const CacheGeometry& geometry) {
-  return geometry.state_groups == 0 ? "attention only" : std::string(to_string(geometry.mode));
+  return geometry.state_groups == 0 ? "attention only" : std::string(to_string(geometry.said_mode()));
 }
 
 Table blocks_table(const SimulateAnswer& answer) { return Blocks::table(block_counters(), answer); }

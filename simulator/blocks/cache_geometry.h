@@ -121,6 +121,8 @@ struct CacheGeometry {
   std::int64_t draft_states() const { return replays_drafts ? 0 : speculative_tokens; }
   /// Does the engine keep states at multiples of a number of its own, beside the running one?
   bool has_own_checkpoints() const { return mode == CacheMode::all && rules.engine->checkpoint_tokens; }
+  /// What users call the mode: checkpoints of the engine's own are those of align, however many a request holds.
+  CacheMode said_mode() const { return has_own_checkpoints() ? CacheMode::align : mode; }
   /// Are chunks cut so that states are written at block boundaries?
   bool aligns_chunks() const { return state_groups > 0 && mode == CacheMode::align; }
   /// Does any state stand for a number of tokens? In mode none a state is that of the whole request.

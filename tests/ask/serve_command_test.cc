@@ -64,7 +64,7 @@ TEST_CASE("golden: the command line of llama.cpp says its cells, and that they a
   // (40 GiB - 4 rows of 156,893,184 bytes) / 65,536 bytes, in whole 256.
   CHECK(plain.command ==
         "llama-server --model Qwen3.5-27B.gguf --ctx-size 645632 --kv-unified --parallel 4 --ctx-checkpoints 32 "
-        "--checkpoint-min-step 8192");
+        "--checkpoint-min-step 8192 --cache-ram 8192");
   CHECK(says(plain, "Qwen3.5-27B.gguf stands for the file of the model"));
   CHECK(says(plain, "no flag here turns away requests of 32768 tokens or more"));
   const ServeCommand more = serve_of(scenario_of(

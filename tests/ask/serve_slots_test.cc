@@ -25,11 +25,11 @@ TEST_CASE("golden: the command line of llama.cpp says its cells, whether they ar
   // (40 GiB - 4 rows of 156,893,184 bytes) / 65,536 bytes, in whole 256.
   CHECK(served_slots("").command ==
         "llama-server --model Qwen3.5-27B.gguf --ctx-size 645632 --kv-unified --parallel 4 --ctx-checkpoints 32 "
-        "--checkpoint-min-step 8192");
+        "--checkpoint-min-step 8192 --cache-ram 8192");
   CHECK(served_slots("  max_running_requests: 6\n  batch_size: 4096\n  cache_ram: 1024\n  cache_idle_slots: false\n"
                      "  slot_prompt_similarity_percent: 50\n  cache_type_k: q8_0\n")
-            .command.find(" --parallel 6 --ctx-checkpoints 32 --checkpoint-min-step 8192 --batch-size 4096 "
-                          "--cache-ram 1024 --no-cache-idle-slots --slot-prompt-similarity 0.50 --cache-type-k q8_0") !=
+            .command.find(" --parallel 6 --ctx-checkpoints 32 --checkpoint-min-step 8192 --cache-ram 1024 "
+                          "--batch-size 4096 --no-cache-idle-slots --slot-prompt-similarity 0.50 --cache-type-k q8_0") !=
         std::string::npos);
   const ServeCommand none = served_slots("  cache_mode: none\n  max_running_requests: 6\n  speculative_tokens: 3\n");
   CHECK(none.command.find("--kv-unified") == std::string::npos);

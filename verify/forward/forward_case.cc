@@ -222,9 +222,21 @@ void run_fresh_blocks(const ForwardSetting& setting, ForwardResult& result) {
   run.expect(run.engine().work().zeroed_dirty_states > before, "no fresh state block held other bytes");
 }
 
-/// Was every arena handed out so many times over? Of large pages that all share each of them.
+std::int64_t blocks_in_page(const CacheGeometry& geometry, std::int64_t arena) {
+  return geometry.blocks_per_large_page[static_cast<std::size_t>(arena)];
+}
+
+/// Was every arena handed out so many times over? Of large pages that all share each of them, or all blocks of one arena
+/// inside of them.
 bool went_round(const CacheManager& cache, std::int64_t rounds) {
-  if (cache.ledger()) return cache.ledger()->num_given() >= rounds * (cache.ledger()->num_pages() - 1);
+  if (const PageLedger* const ledger = cache.ledger()) {
+    // Blocks of a large page are used again inside of it, too, without its going to another pool.
+    const std::int64_t pages = ledger->num_pages() - 1;
+    bool went = ledger->num_given() >= rounds * pages;
+    for (std::int64_t arena = 0; arena < cache.geometry().num_arenas(); ++arena)
+      went = went || cache.pool(arena).stats().allocations >= rounds * pages * blocks_in_page(cache.geometry(), arena);
+    return went;
+  }
   for (std::int64_t arena = 0; arena < cache.geometry().num_arenas(); ++arena)
     if (cache.pool(arena).stats().allocations < rounds * (cache.pool(arena).num_blocks() - 1)) return false;
   return true;
@@ -238,8 +250,10 @@ void run_recycling(const ForwardSetting& setting, ForwardResult& result) {
   });
   ForwardRun run(setting, geometry, result);
   constexpr std::int64_t rounds = 4;
-  for (std::uint64_t i = 0; i < 24; ++i) {
-    run.submit({{1 + i % 3, block + 3}}, 2);
+  // Large pages go to others only when nobody keeps a prompt in them, so that each prompt there is a new one.
+  const bool shares_pages = geometry.shares_large_pages();
+  for (std::uint64_t i = 0; i < (shares_pages ? 400 : 24); ++i) {
+    run.submit({{1 + (shares_pages ? i : i % 3), block + 3}}, 2);
     run.run_all();
     if (went_round(run.scheduler().cache(), rounds)) break;
   }

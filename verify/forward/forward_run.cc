@@ -151,10 +151,14 @@ void ForwardRun::count() {
   result_.preemptions = scheduler_.num_preemptions();
   result_.reused_blocks = 0;
   const PageLedger* ledger = scheduler_.cache().ledger();
+  const CacheGeometry& geometry = scheduler_.cache().geometry();
   if (ledger) result_.reused_blocks = std::max<std::int64_t>(0, ledger->num_given() - (ledger->num_pages() - 1));
-  for (std::int64_t arena = 0; !ledger && arena < scheduler_.cache().geometry().num_arenas(); ++arena) {
+  for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena) {
     const BlockArena& pool = scheduler_.cache().pool(arena);
-    result_.reused_blocks += std::max<std::int64_t>(0, pool.stats().allocations - (pool.num_blocks() - 1));
+    const std::int64_t most =
+        ledger ? Checked(ledger->num_pages() - 1) * geometry.blocks_per_large_page[static_cast<std::size_t>(arena)]
+               : Checked(pool.num_blocks() - 1);
+    result_.reused_blocks += std::max<std::int64_t>(0, pool.stats().allocations - most);
   }
   for (const RequestRecord& record : records_)
     if (record.status != RequestStatus::ok) expect(false, fmt::format("request {} did not fit", record.index));

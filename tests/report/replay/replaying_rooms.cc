@@ -37,7 +37,7 @@ std::int64_t closed_form_ids(const CacheGeometry& geometry, std::int64_t tokens)
 
 /// What a cache of blocks says of itself, whoever made it.
 void say_cache(RoomAnswer& answer, const CacheGeometry& geometry) {
-  answer.says["mode"] = to_string(geometry.mode);
+  answer.says["mode"] = to_string(geometry.said_mode());
   answer.says["drafts"] = word_of(geometry.speculative_tokens);
   answer.says["retention"] = word_of(geometry.retention_interval_tokens);
   if (geometry.caches_prefixes() && !geometry.has_partial_tails())
@@ -234,11 +234,10 @@ RoomAnswer longest_request_room(const AskedQuestion& asked) {
     const std::int64_t held = longest - tokens_of_a_large_page(geometry), output = std::min<std::int64_t>(3, held - 1);
     if (held > 0 && !geometry.has_partial_tails())
       answer.limits.push_back({"requests that do not end", !ends(geometry, held - output, output), 0});
-    // Room for an exported state, the block in which a window begins, a running state beside snapshots and whole large
-    // pages is counted where a request of just that length takes none.
+    // Room for an exported state, the block in which a window begins and whole large pages is counted where a request
+    // of just that length takes none.
     const bool takes_less = geometry.rules.checkpoint_blocks > 0 || geometry.shares_large_pages() ||
-                            !geometry.attention_masks.empty() ||
-                            (asked.plan->pool_groups && geometry.mode == CacheMode::all);
+                            !geometry.attention_masks.empty();
     if (!takes_less)
       answer.limits.push_back({"requests a token longer that end", ends(geometry, longest + 1, 0), 0});
   });

@@ -256,7 +256,7 @@ TEST_CASE("golden: what llama-server is told of the host's memory fits it, and s
   const json cache = advice(arguments_of(result["commands"][1]))["caches"][0];
   CHECK(pick["hit_tokens"] == cache["hit_tokens"]);
   const std::string text = run_program("recommend " + asked + "--requests 200 --quiet").output;
-  CHECK(contains(text, "within 6 GiB (simulate.host_memory)"));
+  CHECK(contains(text, "within 6 GiB\n(simulate.host_memory)"));
   CHECK(!contains(text, "simulate.host_memory is left out"));
   require_refused("simulate " + asked + "--requests 50", 2, "engine.ctx_checkpoints and engine.cache_ram say what");
 }

@@ -60,8 +60,11 @@ constexpr bool instrumented = true;
 constexpr bool instrumented = false;
 #endif
 
-/// A minute of processor time, and run by tests/cli/forward_test.cc.
-bool has_its_own_test(const std::string& command) { return command == "verify --forward --all-models"; }
+/// A minute of processor time, and run by tests/cli/forward_test.cc; or an engine that is installed, in whose place
+/// tests/cli/conform_test.cc has its record.
+bool has_its_own_test(const std::string& command) {
+  return command == "verify --forward --all-models" || command.starts_with("conform ");
+}
 
 /// What proves and measures takes ten times as long with sanitizers, and has tests of its own that are made for them.
 bool is_too_slow(const std::string& command) {

@@ -28,7 +28,7 @@ ChosenPages out_of_host(PagePool& pool, const ChosenPages& coming) {
 /// Takes out of the list what the host has no room for: the oldest ones that nobody holds.
 ChosenPages without_room(const PagePool& pool, ChosenPages& coming) {
   std::stable_partition(coming.begin(), coming.end(), [&](SnapshotPage page) { return !pool.is_held(page); });
-  const std::int64_t room = std::min(pool.num_free(PageLevel::host), std::ssize(coming));
+  const auto room = std::min<std::int64_t>(pool.num_free(PageLevel::host), std::ssize(coming));
   ChosenPages dropped(coming.begin(), coming.end() - room);
   coming.erase(coming.begin(), coming.end() - room);
   return dropped;

@@ -29,7 +29,8 @@ TEST_CASE("golden: the command line of llama.cpp says its cells, whether they ar
   CHECK(served_slots("  max_running_requests: 6\n  batch_size: 4096\n  cache_ram: 1024\n  cache_idle_slots: false\n"
                      "  slot_prompt_similarity_percent: 50\n  cache_type_k: q8_0\n")
             .command.find(" --parallel 6 --ctx-checkpoints 32 --checkpoint-min-step 8192 --cache-ram 1024 "
-                          "--batch-size 4096 --no-cache-idle-slots --slot-prompt-similarity 0.50 --cache-type-k q8_0") !=
+                          "--batch-size 4096 --no-cache-idle-slots --slot-prompt-similarity 0.50 "
+                          "--cache-type-k q8_0") !=
         std::string::npos);
   const ServeCommand none = served_slots("  cache_mode: none\n  max_running_requests: 6\n  speculative_tokens: 3\n");
   CHECK(none.command.find("--kv-unified") == std::string::npos);

@@ -226,8 +226,8 @@ std::int64_t blocks_in_page(const CacheGeometry& geometry, std::int64_t arena) {
   return geometry.blocks_per_large_page[static_cast<std::size_t>(arena)];
 }
 
-/// Was every arena handed out so many times over? Of large pages that all share each of them, or all blocks of one arena
-/// inside of them.
+/// Was every arena handed out so many times over? Of large pages that all share each of them, or all blocks of one
+/// arena inside of them.
 bool went_round(const CacheManager& cache, std::int64_t rounds) {
   if (const PageLedger* const ledger = cache.ledger()) {
     // Blocks of a large page are used again inside of it, too, without its going to another pool.

@@ -6,13 +6,14 @@
 #include "engines/sglang/engine.h"
 #include "engines/tensorrt_llm/engine.h"
 #include "engines/vllm/engine.h"
+#include "engines/vllm_0_32/engine.h"
 
 namespace hybridkv {
 
 namespace {
 
-constexpr std::array<const Engine*, 7> engines{&vllm_2026_06, &vllm_0_33,    &sglang_0_5_23, &jenga,
-                                               &compact_slots, &tensorrt_llm, &llama_cpp};
+constexpr std::array engines{&vllm_2026_06, &vllm_0_33,     &vllm_0_32,    &sglang_0_5_23,
+                             &jenga,        &compact_slots, &tensorrt_llm, &llama_cpp};
 
 }  // namespace
 

@@ -54,7 +54,8 @@ std::int64_t engine_checkpoints(const EngineSpec& engine, const DerivationLog& l
 }  // namespace
 
 std::int64_t exported_at(const RecurrentSpec& layer, const EngineSpec& engine) {
-  if (!std::holds_alternative<GdnSpec>(layer)) return 1;
+  // Releases whose blocks are no multiples of what scans export came before scans of gdn did.
+  if (!std::holds_alternative<GdnSpec>(layer) || !engine.rules->aligns_to_checkpoints) return 1;
   const std::int64_t declared = engine.backend_profile ? facts_of(*engine.backend_profile).gdn_checkpoint_tokens : 1;
   return engine.checkpoint_alignment_tokens.value_or(declared);
 }

@@ -68,13 +68,21 @@ PrefixPlan with_match_units(const Arrangement& arrangement, const EngineSpec& en
     });
     return prefix;
   }
-  prefix.min_cacheable_prefix_tokens = prefix.duplicate_misses_up_to_tokens = prefix.match_unit_tokens;
-  for (const char* what : {"smallest prefix that can hit", "second copies hit nothing up to"})
+  const bool drops = !engine.rules->drafts_look_ahead && drafter_drops_block(engine);
+  const std::int64_t smallest = Checked(prefix.match_unit_tokens) * (drops ? 2 : 1);
+  prefix.min_cacheable_prefix_tokens = smallest;
+  // A look-up for a drafter searches the whole prompt, as it gives its last unit back.
+  prefix.duplicate_misses_up_to_tokens = smallest - (drops ? 1 : 0);
+  const auto add = [&](const char* what, std::int64_t tokens) {
     log.add([&] {
-      return Decision{{what, prefix.match_unit_tokens, "tokens"},
-                      "match unit: the last state that is kept lies before the last token of a prompt",
+      return Decision{{what, tokens, "tokens"},
+                      drops ? "2 * match unit: a drafter drops the last one; a second copy of them hits"
+                            : "match unit: the last state that is kept lies before the last token of a prompt",
                       {{"match unit", prefix.match_unit_tokens, "tokens"}}, log.cite(RuleOf::prefixes)};
     });
+  };
+  add("smallest prefix that can hit", smallest);
+  add("second copies hit nothing up to", smallest - (drops ? 1 : 0));
   return prefix;
 }
 

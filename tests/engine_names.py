@@ -12,7 +12,7 @@ from pathlib import Path
 ROOMS = ("base layout mamba attention planner transfer simulator verify search measure scenarios ask report python web "
          "cli").split()
 
-NAME = re.compile(r"vllm|sglang|jenga|tensorrt|trtllm|llama[._]?cpp|compact-slots|(?<![\w.])0[._]33(?!\d)|_0_33(?!\d)",
+NAME = re.compile(r"vllm|sglang|jenga|tensorrt|trtllm|llama[._]?cpp|compact-slots|(?<![\w.])0[._]3[23](?!\d)|_0_3[23](?!\d)",
                   re.IGNORECASE)
 # Strings are kept, comments are not; an apostrophe behind a digit parts thousands.
 CPP = re.compile(r"""R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/""",

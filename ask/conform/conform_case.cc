@@ -77,14 +77,18 @@ std::vector<ConformCase> conform_cases(const Engine& engine, const ConformGrid& 
     if (!can_be_told(model))
       throw InputError(fmt::format("--models {}: a driver is told of layers with states, full attention, windows and "
                                    "latents, and this model keeps more than that; leave it out", model.name));
-    for (EngineSpec& setting : conformance.grid(model))
+    for (EngineSpec& setting : conformance.grid(model)) {
+      setting.rules = engine.rules;
       cases.push_back({model, std::move(setting), usual_length, conform_prompts(cases.size(), longest_prompt)});
+    }
   }
   for (std::int64_t i = 0; i < grid.random; ++i) {
     const std::uint64_t key = mix(grid.seed, static_cast<std::uint64_t>(i));
     const ModelSpec& model = models[mix(key, 1) % models.size()];
     const std::int64_t length = random_length(mix(key, 3));
-    cases.push_back({model, conformance.random(model, mix(key, 2)), length,
+    EngineSpec setting = conformance.random(model, mix(key, 2));
+    setting.rules = engine.rules;
+    cases.push_back({model, std::move(setting), length,
                      conform_prompts(mix(key, 4), std::min(longest_prompt, length - 1))});
   }
   return cases;

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "base/random.h"
-#include "engines/vllm/rules.h"
 
 namespace hybridkv {
 
@@ -30,14 +29,14 @@ std::span<const BackendProfile> profiles_of(const ModelSpec& model) {
 
 EngineSpec usual_setting(const ModelSpec& model) {
   EngineSpec engine;
-  engine.rules = &rules_of_vllm_0_33;
   engine.backend_profile = profiles_of(model)[1];
   engine.cache_mode = CacheMode::align;  // that prefixes are cached, whether there are states or not
   engine.memory_bytes = usual_memory;
   return engine;
 }
 
-/// The usual setting with one thing changed, for everything that can be.
+}  // namespace
+
 std::vector<EngineSpec> conform_settings_of_vllm(const ModelSpec& model) {
   std::vector<EngineSpec> settings;
   const auto add = [&](auto change) {
@@ -81,8 +80,6 @@ EngineSpec random_conform_setting_of_vllm(const ModelSpec& model, std::uint64_t 
   engine.max_num_batched_tokens = static_cast<std::int64_t>(std::uint64_t{1024} << draw(5));
   return engine;
 }
-
-}  // namespace
 
 const Conformance conformance_of_vllm_0_33{.driver = "vllm/conform/driver.py",
                                            .version = "0.33.0",

@@ -71,7 +71,9 @@ constexpr LogPattern figures_of_vllm[] = {
 };
 constexpr std::string_view overrides_of_vllm[] = {"num_gpu_blocks_override=", "'num_gpu_blocks_override': "};
 
-constexpr LogTexts texts_of_vllm{
+}  // namespace
+
+constinit const LogTexts log_texts_of_vllm{
     .engine = "vLLM",
     .command = "vllm serve Qwen/Qwen3.5-4B",
     .begin = "LLM engine (v",
@@ -81,14 +83,16 @@ constexpr LogTexts texts_of_vllm{
     .figures = figures_of_vllm,
     .block_overrides = overrides_of_vllm};
 
-constexpr ReleaseNumber first_of_0_33{0, 33};
+namespace {
+
+constexpr ReleaseNumber first_of_0_32{0, 32}, first_of_0_33{0, 33};
 constexpr std::int64_t grains_of_june[] = {32, 64, 128};
 
 }  // namespace
 
 constinit const EngineLog log_of_vllm_2026_06{
-    .texts = &texts_of_vllm, .end = first_of_0_33, .assumed = "the rules of June 2026", .grains = grains_of_june};
+    .texts = &log_texts_of_vllm, .end = first_of_0_32, .assumed = "the rules of June 2026", .grains = grains_of_june};
 constinit const EngineLog log_of_vllm_0_33{
-    .texts = &texts_of_vllm, .first = first_of_0_33, .assumed = "the rules of 0.33"};
+    .texts = &log_texts_of_vllm, .first = first_of_0_33, .assumed = "the rules of 0.33"};
 
 }  // namespace hybridkv

@@ -129,9 +129,8 @@ void set_rules(CacheGeometry& geometry, const CachePlan& plan, const EngineSpec&
   geometry.in_flight_tokens = Checked(plan.max_num_batched_tokens) * plan.concurrent_batches;
   geometry.rules = prefix_rules_of(plan);
   geometry.rules.exact_junctions = engine.own[state_key::enable_mamba_shared_prefix_checkpoint];
-  if (!plan.rules->match_units)
-    geometry.drafter_drops_block = drafter_drops_block(engine);
-  else if (plan.prefix.match_error.empty())
+  geometry.drafter_drops_block = !plan.rules->drafts_look_ahead && drafter_drops_block(engine);
+  if (plan.rules->match_units && plan.prefix.match_error.empty())
     geometry.match_unit_tokens = engine.prefix_match_unit_tokens;
 }
 

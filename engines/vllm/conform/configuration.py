@@ -27,7 +27,7 @@ class Speculation:
     disable_lookahead_block_hashes = disable_eagle_block_drop = False
     use_eagle = SpeculativeConfig.use_eagle
     use_eagle_block_drop = SpeculativeConfig.use_eagle_block_drop
-    needs_eagle_block_drop = SpeculativeConfig.needs_eagle_block_drop
+    needs_eagle_block_drop = getattr(SpeculativeConfig, "needs_eagle_block_drop", None)  # since 0.33
     use_dflash = SpeculativeConfig.use_dflash
     use_dspark = SpeculativeConfig.use_dspark
     use_multi_module_mtp = SpeculativeConfig.use_multi_module_mtp
@@ -47,7 +47,7 @@ class Configuration:
     num_speculative_tokens = VllmConfig.num_speculative_tokens
     num_lookahead_tokens = VllmConfig.num_lookahead_tokens
     num_prefill_lookahead_tokens = VllmConfig.num_prefill_lookahead_tokens
-    num_hash_lookahead_tokens = VllmConfig.num_hash_lookahead_tokens
+    num_hash_lookahead_tokens = getattr(VllmConfig, "num_hash_lookahead_tokens", 0)  # since 0.33
     max_concurrent_batches = VllmConfig.max_concurrent_batches
     max_in_flight_tokens = VllmConfig.max_in_flight_tokens
     diffusion_config = kv_transfer_config = kv_events_config = lora_config = ec_transfer_config = None

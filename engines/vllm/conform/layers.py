@@ -4,7 +4,7 @@ What a GPU decides is told by the request: which kernel blocks and orders the ba
 states the scans export.
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import lcm
 from types import SimpleNamespace
 
@@ -71,7 +71,9 @@ class AttentionLayer(AttentionLayerBase):
     def get_kv_cache_spec(self, vllm_config):
         made_by = MLAAttention if self.latent else Attention
         spec = made_by.get_kv_cache_spec(self, vllm_config)
-        return replace(customize_attention_spec(self.backend, spec), is_draft=self.is_draft_layer)
+        spec = customize_attention_spec(self.backend, spec)
+        marks = any(field.name == "is_draft" for field in fields(spec))  # since 0.33
+        return replace(spec, is_draft=self.is_draft_layer) if marks else spec
 
 
 def state_shapes(told, ranks, drafts):
@@ -124,7 +126,8 @@ def state_dtypes(told, config):
 def exports_of(family, backend):
     """Of what the block is a multiple, if of anything, and at which multiples of tokens a chunk exports a state, if at
     all: as the classes of the layers declare it, which look at the kernels of the GPU."""
-    tokens = backend["gdn_checkpoint_tokens"]
+    since_0_33 = hasattr(MambaBase, "get_prefill_checkpoint_alignment")
+    tokens = backend["gdn_checkpoint_tokens"] if since_0_33 else 1
     if family == "gdn" and tokens > 1:
         return tokens, tokens
     if family == "mamba2":

@@ -8,7 +8,6 @@ from vllm.model_executor.models import ModelRegistry
 from vllm.platforms.interface import Platform
 from vllm.utils.math_utils import cdiv
 from vllm.v1.attention.backends.utils import get_supported_kv_cache_layouts, resolve_kv_cache_layout
-from vllm.v1.core.kv_cache_planning import get_global_kv_cache_groups, get_kv_cache_configs
 from vllm.v1.core.kv_cache_utils import (
     generate_scheduler_kv_cache_config,
     get_kv_cache_capacity,
@@ -21,6 +20,7 @@ from vllm.v1.kv_cache_interface import MambaSpec, compute_layout_strides, create
 from vllm.v1.worker.utils import AttentionGroup, select_common_block_size
 
 from configuration import Configuration
+from grouping import get_kv_cache_configs, grouped_by, plan_caches
 from layers import StateLayer, layers_of, model_class, number_of
 from replaying import replay
 
@@ -36,10 +36,10 @@ MADE_BY = {
     "state_bytes": MambaSpec,
     "block_size_tokens": Platform.update_block_size_for_backend,
     "cache_order": resolve_kv_cache_layout,
-    "groups": get_global_kv_cache_groups,
-    "groups.layers": get_global_kv_cache_groups,
-    "groups.block_size_tokens": get_global_kv_cache_groups,
-    "groups.page_bytes": get_global_kv_cache_groups,
+    "groups": grouped_by,
+    "groups.layers": grouped_by,
+    "groups.block_size_tokens": grouped_by,
+    "groups.page_bytes": grouped_by,
     "groups.checkpoint_blocks": MambaSpec,
     "bytes_per_block": get_kv_cache_configs,
     "num_blocks": get_kv_cache_configs,
@@ -80,9 +80,7 @@ def planned(request):
         specs = {name: layer.get_kv_cache_spec(config) for name, layer in layers.items()}
     order = order_of(request, config, layers, specs)
     cache.kv_cache_layout = order.name
-    groups = get_global_kv_cache_groups(config, [specs])
-    memory = request["engine"]["memory_bytes"]
-    (caches,) = get_kv_cache_configs(config, [specs], [memory], groups)
+    caches = plan_caches(config, specs, request["engine"]["memory_bytes"])
     return config, layers, caches, order
 
 

@@ -37,7 +37,8 @@ def replay(config, caches, prompts):
     config.cache_config.num_gpu_blocks = caches.num_blocks
     hash_function = get_hash_fn_by_name("sha256")
     init_none_hash(hash_function)
-    hasher = get_request_block_hasher(unit, hash_function, config.num_hash_lookahead_tokens)
+    ahead = config.num_hash_lookahead_tokens
+    hasher = get_request_block_hasher(unit, hash_function, *([ahead] if ahead else []))
     scheduler = Scheduler(config, shared, NoGrammar(), block_size=block, hash_block_size=unit)
     runs = [run_alone(scheduler, str(number), tokens_of(prompt), hasher) for number, prompt in enumerate(prompts)]
     return {"hits": [hit for hit, _ in runs], "chunks": [chunks for _, chunks in runs]}

@@ -1,0 +1,12 @@
+#include "engines/vllm_0_32/conformance.h"
+
+#include "engines/vllm/conformance.h"
+
+namespace hybridkv {
+
+const Conformance conformance_of_vllm_0_32{.driver = "vllm/conform/driver.py",
+                                           .version = "0.32.0",
+                                           .grid = conform_settings_of_vllm,
+                                           .random = random_conform_setting_of_vllm};
+
+}  // namespace hybridkv

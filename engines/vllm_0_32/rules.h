@@ -1,0 +1,23 @@
+#pragma once
+
+#include "engines/vllm/rules_0_33.h"
+
+namespace hybridkv {
+
+/// Where the rules of 0.32 come from: 0.33 has the same functions, but for those that it moved.
+std::string_view source_of_vllm_0_32(RuleOf rule);
+
+/// vLLM 0.32.0, by running its own functions: the release after it without what that one brought. Scans of gdn export
+/// no states, so that blocks are no multiples of theirs; hashes cover the tokens of their block alone, so that a
+/// drafter costs a block of what is found.
+inline constexpr EngineRules rules_of_vllm_0_32 = [] {
+  EngineRules rules = rules_of_vllm_0_33;
+  rules.name = "vllm-0.32";
+  rules.title = "vLLM 0.32.0";
+  rules.source = source_of_vllm_0_32;
+  rules.drafts_look_ahead = false;
+  rules.aligns_to_checkpoints = false;
+  return rules;
+}();
+
+}  // namespace hybridkv

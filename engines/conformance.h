@@ -13,7 +13,8 @@ namespace hybridkv {
 struct Conformance {
   std::string_view driver;   ///< a Python program below engines/: "vllm/conform/driver.py"
   std::string_view version;  ///< of the package, that the rules are of: "0.33.0"
-  /// Settings, without their rules, with each of which a model is planned; those that it cannot have are refused by both sides.
+  /// Settings, without their rules, with each of which a model is planned; those that it cannot have are refused by
+  /// both sides.
   std::vector<EngineSpec> (*grid)(const ModelSpec& model) = nullptr;
   /// A setting of that key: the same key, the same setting.
   EngineSpec (*random)(const ModelSpec& model, std::uint64_t key) = nullptr;

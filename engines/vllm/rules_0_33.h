@@ -46,9 +46,10 @@ inline constexpr auto taken_by_vllm_0_33 = [] {
 }();
 
 /// vLLM 0.33.0, a constant that other releases are made of. By running its own functions: modes none and align, align
-/// where prefixes are cached, which they are by default; blocks are multiples of what a scan can export as a checkpoint, and a request holds a block for it; one
-/// allocation in one of six orders; the null block is reserved before a request is said to fit; asynchronous scheduling
-/// has two steps in flight; only the last state of a prompt is kept.
+/// where prefixes are cached, which they are by default; blocks are multiples of what a scan can export as a
+/// checkpoint, and a request holds a block for it; one allocation in one of six orders; the null block is reserved
+/// before a request is said to fit; asynchronous scheduling has two steps in flight; only the last state of a prompt is
+/// kept.
 inline constexpr EngineRules rules_of_vllm_0_33 = {
     .name = "vllm-0.33",
     .title = "vLLM 0.33.0",

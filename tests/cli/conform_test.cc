@@ -33,6 +33,24 @@ TEST_CASE("golden: every figure that the engine was recorded with is ours") {
   CHECK(contains(run.output, "replay.hits"));
 }
 
+TEST_CASE("golden: so is every figure of the release before, which is a folder of what it lacks") {
+  const std::string asked = "conform vllm-0.32 --models Qwen3.5-0.8B --random 0 --driver '" HYBRIDKV_TEST_DATA
+                            "/conform/recorded.py'";
+  const ProgramRun run = run_program(asked, "HYBRIDKV_FAKE_VERSION=0.32.0");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "RESULT: vLLM 0.32.0 and the installed version 0.32.0 agree in "));
+  CHECK(contains(run.output, "replay.hits"));
+}
+
+TEST_CASE("law: the rules of one release are falsified by the record of another, by name") {
+  const ProgramRun run = run_program(recorded + " --format json", "HYBRIDKV_FAKE_VERSION=0.32.0");
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.output, "the rules are of version 0.33.0, and 0.32.0 is installed"));
+  CHECK(contains(run.output, "\"figure\": \"groups.checkpoint_blocks\""));
+  CHECK(contains(run.output, "the scan exports a state inside a chunk"));
+}
+
 TEST_CASE("law: a planted difference is found by name, with both sides and the rule that it falsifies") {
   const ProgramRun run = run_recorded("differs", "--format json");
   CHECK(run.exit_code == 1);

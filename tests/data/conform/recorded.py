@@ -1,5 +1,5 @@
-"""A driver that answers from a record of the engine, or as HYBRIDKV_FAKE_DRIVER says: differs, refuses, dies, talks,
-newer, unfit."""
+"""A driver that answers from a record of the engine at version HYBRIDKV_FAKE_VERSION, or as HYBRIDKV_FAKE_DRIVER says:
+differs, refuses, dies, talks, newer, unfit."""
 
 import gzip
 import json
@@ -8,6 +8,7 @@ import pathlib
 import sys
 
 KIND = os.environ.get("HYBRIDKV_FAKE_DRIVER", "agrees")
+VERSION = os.environ.get("HYBRIDKV_FAKE_VERSION", "0.33.0")
 STUBS = ["everything: a record answers"]
 
 
@@ -41,12 +42,12 @@ if KIND == "talks":
 say(
     {
         "engine": "vllm",
-        "version": "0.34.0" if KIND == "newer" else "0.33.0",
+        "version": "0.34.0" if KIND == "newer" else VERSION,
         "stubs": STUBS,
         "made_by": {"block_size_tokens": "planned_block (planning.py:7)"},
     }
 )
-with gzip.open(pathlib.Path(__file__).with_name("vllm-0.33.0.jsonl.gz"), "rt") as lines:
+with gzip.open(pathlib.Path(__file__).with_name(f"vllm-{VERSION}.jsonl.gz"), "rt") as lines:
     records = [json.loads(line) for line in lines]
 for line in sys.stdin:
     request = json.loads(line)

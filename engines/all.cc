@@ -12,7 +12,7 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::array engines{&vllm_2026_06, &vllm_0_33,     &vllm_0_32,    &sglang_0_5_23,
+constexpr std::array engines{&vllm_2026_06, &vllm_0_32,     &vllm_0_33,    &sglang_0_5_23,
                              &jenga,        &compact_slots, &tensorrt_llm, &llama_cpp};
 
 }  // namespace

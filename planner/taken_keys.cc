@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "planner/advised_release.h"
 #include "planner/engine_spec.h"
 
 namespace hybridkv {
@@ -67,13 +68,12 @@ const SettingKey* own_key(const EngineRules& rules, std::string_view key) {
   return found == rules.own_keys.end() ? nullptr : found->key;
 }
 
-/// What to do instead: the engine's own words, else the first release that takes the key.
+/// What to do instead: the engine's own words, else a release that takes the key.
 std::string way_out(const EngineRules& rules, std::string_view key) {
   for (const KeyWords& instead : rules.instead)
     if (instead.key == key) return std::string(instead.words);
-  for (const EngineRules* const other : all_engine_rules())
-    if (takes(*other, key)) return fmt::format("set engine.release to {}, or leave it out", other->name);
-  return "leave it out";
+  const EngineRules* const other = advised_release([&](const EngineRules& one) { return takes(one, key); });
+  return other == nullptr ? "leave it out" : fmt::format("set engine.release to {}, or leave it out", other->name);
 }
 
 void refuse_strategy(const EngineSpec& engine) {

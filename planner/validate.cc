@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "planner/advised_release.h"
 #include "planner/taken_keys.h"
 
 namespace hybridkv {
@@ -129,11 +130,10 @@ void validate(const DraftSpec& draft, BackendForm form) {
   validate_form(draft.attention, form);
 }
 
-/// ", or engine.release vllm-0.33": the first that has one.
+/// ", or engine.release vllm-0.33": one that has it.
 std::string or_one_allocation() {
-  for (const EngineRules* const rules : all_engine_rules())
-    if (rules->one_allocation) return fmt::format(", or engine.release {}", rules->name);
-  return "";
+  const EngineRules* const other = advised_release([](const EngineRules& rules) { return rules.one_allocation; });
+  return other == nullptr ? "" : fmt::format(", or engine.release {}", other->name);
 }
 
 /// Refuses settings that only other releases have.

@@ -5,18 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "planner/advised_release.h"
+
 namespace hybridkv {
-
-namespace {
-
-/// The name without what begins with a digit behind a hyphen.
-std::string_view without_version(std::string_view release) {
-  for (std::size_t i = 1; i < release.size(); ++i)
-    if (release[i - 1] == '-' && release[i] >= '0' && release[i] <= '9') return release.substr(0, i - 1);
-  return release;
-}
-
-}  // namespace
 
 std::string engines_with(const std::function<bool(const EngineRules&)>& holds) {
   const auto all = all_engine_rules();

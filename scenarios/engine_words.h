@@ -9,7 +9,7 @@
 namespace hybridkv {
 
 /// The engines of which something holds, as meanings of keys say it: an engine by its name without a version where it
-/// holds of all its releases, "from vllm-0.33 on" where of the last of them; nothing where of none. Releases of
+/// holds of all its releases, "from vllm-0.33 on" where of that and all after it; nothing where of none. Releases of
 /// an engine stand one behind the other in the list of all.
 std::string engines_with(const std::function<bool(const EngineRules&)>& holds);
 

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "planner/advised_release.h"
 #include "scenarios/engine_words.h"
 #include "scenarios/scenario_keys.h"
 
@@ -55,6 +56,10 @@ TEST_CASE("golden: engines are called by their names, releases by the first of t
   CHECK(engines_with([](const EngineRules&) { return true; }) ==
         "vllm, sglang, jenga, compact-slots, tensorrt-llm, llama.cpp");
   CHECK(engines_with([](const EngineRules& rules) { return rules.name == "vllm-0.33"; }) == "from vllm-0.33 on");
+  CHECK(engines_with([](const EngineRules& rules) { return rules.one_allocation; }) == "from vllm-0.32 on");
+  CHECK(advised_release([](const EngineRules& rules) { return rules.one_allocation; })->name == "vllm-0.33");
+  CHECK(advised_release([](const EngineRules&) { return true; }) == default_rules());
+  CHECK(advised_release([](const EngineRules&) { return false; }) == nullptr);
   CHECK(engines_with([](const EngineRules& rules) { return rules.name == "vllm-2026-06"; }) ==
         "some releases of vllm");
   CHECK(engines_with([](const EngineRules&) { return false; }).empty());

@@ -56,6 +56,7 @@ TEST_CASE("edge: the first difference is that of our order, with its place; what
 TEST_CASE("law: the record of a plan is equal to itself, and every figure of it has a rule") {
   const ModelSpec& model = find_shipped_model("Qwen3.5-0.8B")->model;
   EngineSpec engine = vllm_0_33.conformance->grid(model).front();
+  engine.rules = vllm_0_33.rules;
   const CachePlan plan = make_plan(model, engine, {.max_model_lens = {32'768}});
   const Compared itself = compared(plan_record(plan), plan_record(plan));
   CHECK_FALSE(itself.first);

@@ -221,7 +221,8 @@ TEST_CASE("edge: pools under a radix tree are no blocks, and their release is re
   const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
   CHECK_THROWS_WITH_AS(geometry_of(plan, spec),
                        "engine.release: SGLang 0.5.23 finds prefixes in a radix tree, which `hybridkv simulate` and "
-                       "`hybridkv compare` replay; here take vllm-0.33 or vllm-2026-06, which have blocks",
+                       "`hybridkv compare` replay; here take vllm-0.32, vllm-0.33 or "
+                       "vllm-2026-06, which have blocks",
                        SpecError);
 }
 

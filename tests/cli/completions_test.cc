@@ -72,7 +72,7 @@ TEST_CASE("golden: what may stand where the cursor is") {
   CHECK(candidates("help expl") == Words{"explain"});
   CHECK(candidates("--v") == Words{"--version"});
   CHECK(candidates("plan --eng") == Words{"--engine", "--engines"});
-  CHECK(candidates("plan --engine vllm") == Words{"vllm-2026-06", "vllm-0.33"});
+  CHECK(candidates("plan --engine vllm") == Words{"vllm-2026-06", "vllm-0.32", "vllm-0.33"});
   CHECK(candidates("plan --engines vllm-0.33,sg") == Words{"vllm-0.33,sglang-0.5.23"});
   CHECK(candidates("plan --format ''") == Words{"table", "json", "csv", "markdown"});
   CHECK(candidates("plan --format=j") == Words{"--format=json"});
@@ -171,7 +171,7 @@ ask "hybridkv plan --engine=vllm"
   CHECK(answers ==
         "hybridkv pl: plan|plot\n"
         "hybridkv plan --eng: --engine|--engines\n"
-        "hybridkv plan --engine=vllm: vllm-2026-06|vllm-0.33\n"
+        "hybridkv plan --engine=vllm: vllm-2026-06|vllm-0.32|vllm-0.33\n"
         "hybridkv plan --set engine.strategy=d: dual_pool\n"
         "hybridkv plan --format : table|json|csv|markdown\n"
         "hybridkv simulate --eviction : lru|prefixes|cost|frequency|second_chance|time_to_live|worth\n"
@@ -181,7 +181,7 @@ ask "hybridkv plan --engine=vllm"
         "hybridkv plan --model=case: case model.yaml|case-folder\n"
         "hybridkv attend case: case-folder\n"
         "~/bin/hybridkv mer: merge\n"
-        "hybridkv plan --engine=vllm: --engine=vllm-2026-06|--engine=vllm-0.33\n");
+        "hybridkv plan --engine=vllm: --engine=vllm-2026-06|--engine=vllm-0.32|--engine=vllm-0.33\n");
 }
 
 TEST_CASE("golden: fish completes") {
@@ -198,7 +198,7 @@ end
   CHECK(answers ==
         "hybridkv pl: plan|plot\n"
         "hybridkv plan --eng: --engine|--engines\n"
-        "hybridkv plan --engine=vllm: --engine=vllm-2026-06|--engine=vllm-0.33\n"
+        "hybridkv plan --engine=vllm: --engine=vllm-2026-06|--engine=vllm-0.32|--engine=vllm-0.33\n"
         "hybridkv plan --format : table|json|csv|markdown\n"
         "hybridkv simulate --eviction : lru|prefixes|cost|frequency|second_chance|time_to_live|worth\n"
         "hybridkv simulate --driver : one_at_a_time|closed_loop|open_loop\n"

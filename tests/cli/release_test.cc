@@ -20,7 +20,7 @@ TEST_CASE("golden: --engine and --backend-profile choose whose rules a plan foll
 }
 
 TEST_CASE("edge: a release or profile that is not there is refused with the nearest") {
-  require_refused("plan qwen3.5-397b --engine vllm-0.3", "did you mean 'vllm-0.33'?");
+  require_refused("plan qwen3.5-397b --engine vllm-0.3", "did you mean 'vllm-0.32' or 'vllm-0.33'?");
   require_refused("plan qwen3.5-397b --engine vllm-0.33 --backend-profile sm9", "did you mean 'sm90'");
   require_refused("plan qwen3.5-397b --engine vllm-0.33 --mode all", "has no mode all; take align or none");
 }

@@ -2,7 +2,6 @@
 
 #include "engines/vllm/engine.h"
 #include "engines/vllm_0_32/conformance.h"
-#include "engines/vllm_0_32/replay.h"
 #include "engines/vllm_0_32/rules.h"
 #include "engines/vllm_0_32/start_log.h"
 
@@ -12,7 +11,6 @@ namespace hybridkv {
 inline constexpr Engine vllm_0_32 = [] {
   Engine engine = vllm_0_33;
   engine.rules = &rules_of_vllm_0_32;
-  engine.replay = cache_of_vllm_0_32;
   engine.successor = &vllm_0_33;
   engine.label = "vLLM 0.32";
   engine.log = &log_of_vllm_0_32;

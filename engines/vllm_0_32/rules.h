@@ -4,6 +4,8 @@
 
 namespace hybridkv {
 
+/// Throws SpecError for what 0.33 refuses, and for drafters whose prefixes nobody asked 0.32 about.
+void validate_vllm_0_32(const ModelSpec& model, const EngineSpec& engine);
 /// Where the rules of 0.32 come from: 0.33 has the same functions, but for those that it moved.
 std::string_view source_of_vllm_0_32(RuleOf rule);
 
@@ -15,6 +17,7 @@ inline constexpr EngineRules rules_of_vllm_0_32 = [] {
   rules.name = "vllm-0.32";
   rules.title = "vLLM 0.32.0";
   rules.source = source_of_vllm_0_32;
+  rules.validate = validate_vllm_0_32;
   rules.drafts_look_ahead = false;
   rules.aligns_to_checkpoints = false;
   return rules;

@@ -77,7 +77,7 @@ TEST_CASE("fault: a room that says another thing than the others is noticed, wha
   for (std::uint64_t i = 0; i < questions; ++i) {
     const RandomQuestion question = random_question(mix(1, i));
     const std::vector<RoomAnswer> answers = room_answers(question);
-    REQUIRE(broken_laws(question, answers).empty());
+    for (const std::string& broken : broken_laws(question, answers)) FAIL(broken);
     alter_numbers(question, answers, noticed);
     alter_refusals(question, answers, noticed);
   }

@@ -287,8 +287,8 @@ TEST_CASE("edge: what is no plan is refused with its place") {
   CHECK(with("/plans/0/usable_blocks", 85) == "plans[0].usable_blocks: is 85, but 84 follows from the rest");
   CHECK(with("/plans/0/bytes_per_block", 1) == "plans[0].bytes_per_block: is 1, but 12288 follows from the rest");
   CHECK(with("/plans/0/release", "vllm") ==
-        R"(plans[0].release: must be one of vllm-2026-06, vllm-0.33, sglang-0.5.23, jenga, compact-slots, )"
-        R"(tensorrt-llm, llama.cpp, is "vllm")");
+        R"(plans[0].release: must be one of vllm-2026-06, vllm-0.32, vllm-0.33, sglang-0.5.23, jenga, )"
+        R"(compact-slots, tensorrt-llm, llama.cpp, is "vllm")");
   CHECK(with("/plans/0/pools/0", Json()) == "plans[0].pools[0]: must be an object, is null");
 }
 

@@ -11,7 +11,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::size_t help_width = 80;
 constexpr std::size_t text_column = 26;  // where explanations begin
 
 std::string commands(const CLI::App& app) {

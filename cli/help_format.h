@@ -1,9 +1,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <string>
 
 namespace hybridkv {
+
+/// Columns of a help, at most.
+inline constexpr std::size_t help_width = 80;
 
 /// A line or more of a list in a help: a name and its explanation, wrapped.
 std::string help_entry(const std::string& name, const std::string& text);

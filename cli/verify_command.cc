@@ -94,7 +94,7 @@ std::string fault_list() {
     std::vector<std::string_view> names;
     for (const ForwardFaultInfo& info : all_forward_faults())
       if (belongs(info.paths)) names.push_back(info.name);
-    return fmt::format("{}\n", fmt::join(wrap(fmt::format("{}, and:", fmt::join(names, ", ")), 80), "\n"));
+    return fmt::format("{}\n", fmt::join(wrap(fmt::format("{}, and:", fmt::join(names, ", ")), help_width), "\n"));
   };
   text += fmt::format("With --forward through the slots of a server ({})\n{}",
                       engines_through(ForwardPath::slots),

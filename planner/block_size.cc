@@ -1,5 +1,4 @@
 #include "planner/block_size.h"
-#include "planner/strategies.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,6 +6,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "planner/strategies.h"
 
 namespace hybridkv {
 

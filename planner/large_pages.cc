@@ -25,16 +25,6 @@ std::vector<SpecPlan> with_block(std::span<const SpecPlan> specs, std::int64_t b
   return sized;
 }
 
-std::vector<std::int64_t> sizes_of(std::span<const SmallPage> pages) {
-  std::vector<std::int64_t> sizes;
-  for (const SmallPage& page : pages) sizes.push_back(page.bytes);
-  return sizes;
-}
-
-std::optional<std::int64_t> large_page_bytes(std::span<const SpecPlan> specs, const EngineSpec& engine) {
-  return common_multiple(sizes_of(small_pages(specs, engine)), no_limit);
-}
-
 /// A tensor without elements, as of a convolution of one tap, would be a kind without bytes: it goes with the rest.
 bool has_pages_by_tensor(const SpecPlan& spec) {
   if (!spec.state || spec.state->tensors.size() == 1) return false;
@@ -71,7 +61,7 @@ PageCandidate best_block(std::span<const SpecPlan> specs, const EngineSpec& engi
     const std::int64_t block = Checked(declared.smallest) * i;
     if (block > largest_tokens || (i > 1 && block > state / token)) break;
     if (!is_allowed(block, declared)) continue;
-    const auto large = large_page_bytes(with_block(specs, block), engine);
+    const auto large = large_page_bytes(small_pages(with_block(specs, block), engine));
     if (large && *large < best.large_page) best = {block, *large};
   }
   return best;
@@ -86,7 +76,7 @@ PageCandidate padded_states(std::span<const SpecPlan> specs, const EngineSpec& e
   if (sizes.size() == 1 || !alignment) return {};
   EngineSpec padded = engine;
   padded.page_alignment_bytes = *alignment;
-  return {*alignment, large_page_bytes(specs, padded).value_or(no_limit)};
+  return {*alignment, large_page_bytes(small_pages(specs, padded)).value_or(no_limit)};
 }
 
 }  // namespace
@@ -117,6 +107,12 @@ std::vector<SmallPage> small_pages(std::span<const SpecPlan> specs, const Engine
     }
   }
   return pages;
+}
+
+std::optional<std::int64_t> large_page_bytes(std::span<const SmallPage> pages) {
+  std::vector<std::int64_t> sizes;
+  for (const SmallPage& page : pages) sizes.push_back(page.bytes);
+  return common_multiple(sizes, no_limit);
 }
 
 std::string small_page_label(const SpecPlan& spec, std::optional<std::int64_t> tensor) {

@@ -26,6 +26,9 @@ struct SmallPage {
 /// Those of all specs, in their order. Pre: blocks and pages are there.
 std::vector<SmallPage> small_pages(std::span<const SpecPlan> specs, const EngineSpec& engine);
 
+/// The size of a large page: the least common multiple of theirs; nothing where it leaves 64 bits.
+std::optional<std::int64_t> large_page_bytes(std::span<const SmallPage> pages);
+
 /// How derivations call one: "spec 1 (full_attention)", of a tensor "conv, spec 0 (gdn)".
 std::string small_page_label(const SpecPlan& spec, std::optional<std::int64_t> tensor);
 

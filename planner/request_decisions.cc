@@ -8,6 +8,7 @@
 #include "base/number_text.h"
 #include "planner/capacity.h"
 #include "planner/demand.h"
+#include "planner/large_pages.h"
 #include "planner/plan_facts.h"
 #include "planner/rank_tokens.h"
 #include "planner/sum_rule.h"
@@ -47,10 +48,8 @@ std::int64_t ids_of_groups(const Arrangement& plan, const SpecPlan& spec, std::i
   return ids;
 }
 
-/// "spec 0 (gdn)", of a group that has one tensor of it "conv, spec 0 (gdn)".
 std::string label_of(const Arrangement& plan, const GroupPlan& group) {
-  const std::string label = spec_label(plan.spec_of(group));
-  return group.tensor ? plan.tensors_of(group).front().name + ", " + label : label;
+  return small_page_label(plan.spec_of(group), group.tensor);
 }
 
 std::string numbered(const char* what, const SpecPlan& spec) { return fmt::format("{} {}", what, spec.id); }

@@ -130,7 +130,7 @@ SequenceRows rows_of(const Arrangement& arrangement, const SequenceContext& cont
                     .step_tokens = context.step_tokens,
                     .checkpoints = caches ? engine.own[row_key::ctx_checkpoints] : 0,
                     .checkpoint_step_tokens = engine.own[row_key::checkpoint_min_step],
-                    .saved_bytes = saved < 0 ? -1 : saved << 20,
+                    .saved_bytes = saved < 0 ? -1 : saved << SequenceRows::mib_bits,
                     .saves_idle = engine.own[row_key::cache_idle_slots],
                     .least_similarity_percent = engine.own[row_key::slot_prompt_similarity_percent],
                     .may_end = may_end_where_split(inputs.model, engine),

@@ -15,6 +15,8 @@ inline constexpr std::int64_t checkpoint_tail_tokens = 4;
 
 /// How the sequences of strategy sequence_rows share cells, and what they keep in the memory of the host.
 struct SequenceRows {
+  static constexpr int mib_bits = 20;      ///< what saved prompts may take is set in MiB
+
   std::int64_t sequences = 0;              ///< at once
   std::int64_t rows_per_sequence = 0;      ///< the running state, and those after drafts that may be rejected
   bool unified = true;                     ///< all sequences share the cells
@@ -33,6 +35,8 @@ struct SequenceRows {
   SequenceBytes bytes;                     ///< of what is copied to the host
   bool operator==(const SequenceRows&) const = default;
 
+  /// What saved prompts may take, MiB; -1: no limit.
+  std::int64_t saved_mib() const { return saved_bytes < 0 ? -1 : saved_bytes >> mib_bits; }
   /// Of the host, when every sequence has all its checkpoints.
   std::int64_t host_bytes() const { return Checked(sequences) * checkpoints * checkpoint_bytes; }
 

@@ -43,9 +43,7 @@ Term small_page(std::span<const SpecPlan> specs, const SmallPage& small) {
 /// Throws SpecError where the memory holds too few of them, or they leave 64 bits.
 LargePage large_page(std::span<const SpecPlan> specs, std::int64_t beside_bytes, const EngineSpec& engine) {
   LargePage page{0, small_pages(specs, engine)};
-  std::vector<std::int64_t> bytes;
-  for (const SmallPage& small : page.small_pages) bytes.push_back(small.bytes);
-  const auto common = common_multiple(bytes, std::numeric_limits<std::int64_t>::max());
+  const auto common = large_page_bytes(page.small_pages);
   const std::int64_t needed = std::ssize(page.small_pages) + 1;
   if (common && (engine.num_blocks || *common <= engine.memory_bytes / needed - beside_bytes)) {
     page.bytes = *common;

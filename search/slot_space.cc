@@ -8,8 +8,6 @@
 #include "base/bisect.h"
 #include "base/bytes_text.h"
 #include "base/error.h"
-#include "planner/capacity.h"
-#include "planner/plan.h"
 #include "planner/sequence_context.h"
 #include "planner/tensor_pool_rules.h"
 #include "planner/row_settings.h"
@@ -45,11 +43,7 @@ void choose(EngineSpec& engine, const Setting<std::int64_t>& setting, std::int64
 
 }  // namespace
 
-SlotSpace::SlotSpace(const RecommendSpec& spec)
-    : spec_(spec), limits_(spec.compared_limits()), space_(spec.space) {
-  const auto fill = [&](std::vector<std::int64_t>& values, std::int64_t own, const SearchAxis& axis) {
-    if (values.empty()) values = tried_values(own, *spec.engine.rules, axis);
-  };
+SlotSpace::SlotSpace(const RecommendSpec& spec) : PlannedSpace(spec) {
   if (space_.slots.empty()) {
     fill(space_.slots, sequences_of(spec.engine), search_axis::slots);
     if (const auto full = most_full_slots()) add_value(space_.slots, *full);
@@ -62,7 +56,7 @@ SlotSpace::SlotSpace(const RecommendSpec& spec)
 void SlotSpace::fill_cache_rams() {
   space_.cache_rams = tried_values(cache_ram_of(spec_.engine), *spec_.engine.rules, search_axis::cache_rams);
   if (!spec_.host_memory_bytes) return;
-  const std::int64_t limit = *spec_.host_memory_bytes >> 20;
+  const std::int64_t limit = *spec_.host_memory_bytes >> SequenceRows::mib_bits;
   std::erase_if(space_.cache_rams, [&](std::int64_t value) { return value > limit; });
   for (const std::int64_t part : {4, 3, 2, 1}) add_value(space_.cache_rams, limit / 4 * part);
 }
@@ -72,10 +66,6 @@ bool SlotSpace::allows(const PlannedLayout& layout) const {
   if (!spec_.host_memory_bytes) return true;
   // Saved prompts without a limit in bytes may take any.
   return rows.saved_bytes >= 0 && rows.host_bytes() <= *spec_.host_memory_bytes - rows.saved_bytes;
-}
-
-CachePlan SlotSpace::plan_of(const EngineSpec& engine) const {
-  return make_plan(spec_.model, engine, limits_, std::nullopt, PlanDetail::numbers);
 }
 
 /// Rows of states take their part of the memory from the cells: with more slots than these some have to wait.
@@ -92,12 +82,6 @@ std::optional<std::int64_t> SlotSpace::most_full_slots() const {
   };
   if (!are_full(1)) return std::nullopt;
   return last_that(1, most_slots + 1, are_full);
-}
-
-PlannedLayout SlotSpace::planned(const EngineSpec& engine) const {
-  PlannedLayout layout{.engine = engine, .plan = plan_of(engine)};
-  layout.cache = replayed_cache(layout.plan, spec_.model, engine, spec_.longest_length());
-  return layout;
 }
 
 IndexSpace::Key SlotSpace::key(const PlannedLayout& layout) const {
@@ -142,24 +126,18 @@ std::vector<EngineSpec> SlotSpace::engines() const {
   return engines;
 }
 
-double SlotSpace::running(const CachePlan& plan, std::int64_t tokens) const {
-  return capacity_at(plan, tokens, spec_.engine.token_rule).usable_concurrency;
-}
-
 void SlotSpace::refuse(const std::vector<const PlannedLayout*>& layouts) const {
   if (std::none_of(layouts.begin(), layouts.end(), [&](const PlannedLayout* layout) { return allows(*layout); }))
     throw InputError(fmt::format("no setting keeps all checkpoints and saved prompts within {} of the host "
                                  "(simulate.host_memory); search fewer of {} and {}",
                                  bytes_text(*spec_.host_memory_bytes), search_axis::slot_checkpoints.flag,
                                  search_axis::cache_rams.flag));
-  const auto running_of = [&](const PlannedLayout* layout) { return running(layout->plan, spec_.at_length); };
-  const PlannedLayout& most = **std::max_element(
-      layouts.begin(), layouts.end(),
-      [&](const PlannedLayout* a, const PlannedLayout* b) { return running_of(a) < running_of(b); });
+  const PlannedLayout& most = most_running(layouts);
   throw InputError(fmt::format(
       "no setting holds {} requests of {} tokens at once in {}; the most is {:.2f} ({} slots); take more memory, or "
       "shorter requests (--at-length)",
-      spec_.min_concurrency.value_or(1), spec_.at_length, bytes_text(spec_.engine.memory_bytes), running_of(&most),
+      spec_.min_concurrency.value_or(1), spec_.at_length, bytes_text(spec_.engine.memory_bytes),
+      running(most.plan, spec_.at_length),
       sequences_of(most.engine)));
 }
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "search/index_space.h"
+#include "search/planned_space.h"
 
 namespace hybridkv {
 
@@ -12,31 +12,21 @@ namespace hybridkv {
 /// Lists that are left empty stand for the engine's own value, then those of its axes; of slots also for the most that
 /// hold requests of the compared length at once, of saved prompts for parts of the host's memory, where that has a
 /// limit.
-class SlotSpace final : public IndexSpace {
+class SlotSpace final : public PlannedSpace {
  public:
   explicit SlotSpace(const RecommendSpec& spec);
 
-  const SearchSpace& space() const override { return space_; }
-  EngineSpec default_engine() const override { return spec_.engine; }
   std::vector<EngineSpec> engines() const override;
-  PlannedLayout planned(const EngineSpec& engine) const override;
   Key key(const PlannedLayout& layout) const override;
   bool same(const PlannedLayout& layout, const PlannedLayout& other) const override;
   std::int64_t changes(const EngineSpec& engine) const override;
-  bool weighs_all() const override { return true; }
-  double running(const CachePlan& plan, std::int64_t tokens) const override;
   /// Does the host hold all checkpoints of all slots and as many saved prompts as may be?
   bool allows(const PlannedLayout& layout) const override;
   [[noreturn]] void refuse(const std::vector<const PlannedLayout*>& layouts) const override;
 
  private:
-  CachePlan plan_of(const EngineSpec& engine) const;
   std::optional<std::int64_t> most_full_slots() const;
   void fill_cache_rams();
-
-  const RecommendSpec& spec_;
-  LimitsSpec limits_;
-  SearchSpace space_;
 };
 
 }  // namespace hybridkv

@@ -7,8 +7,6 @@
 
 #include "base/bytes_text.h"
 #include "base/error.h"
-#include "planner/capacity.h"
-#include "planner/plan.h"
 #include "planner/snapshot_places.h"
 #include "search/tried_values.h"
 
@@ -47,17 +45,9 @@ double ratio_of(const CachePlan& plan) {
 
 }  // namespace
 
-SnapshotSpace::SnapshotSpace(const RecommendSpec& spec)
-    : spec_(spec), limits_(spec.compared_limits()), space_(spec.space) {
-  const auto fill = [&](auto& values, auto own, const SearchAxis& axis) {
-    if (values.empty()) values = tried_values(own, *spec.engine.rules, axis);
-  };
+SnapshotSpace::SnapshotSpace(const RecommendSpec& spec) : PlannedSpace(spec) {
   fill(space_.snapshots, snapshot_places(spec.engine), search_axis::snapshots);
   fill(space_.snapshot_intervals, snapshot_points(spec.engine).interval_tokens, search_axis::snapshot_intervals);
-}
-
-CachePlan SnapshotSpace::plan_of(const EngineSpec& engine) const {
-  return make_plan(spec_.model, engine, limits_, std::nullopt, PlanDetail::numbers);
 }
 
 std::vector<double> SnapshotSpace::ratios_around_own() const {
@@ -69,12 +59,6 @@ std::vector<double> SnapshotSpace::ratios_around_own() const {
     ratios = {0.25, 1, 4};  // as it is set it does not start; another split may
   }
   return ratios;
-}
-
-PlannedLayout SnapshotSpace::planned(const EngineSpec& engine) const {
-  PlannedLayout layout{.engine = engine, .plan = plan_of(engine)};
-  layout.cache = replayed_cache(layout.plan, spec_.model, engine, spec_.longest_length());
-  return layout;
 }
 
 IndexSpace::Key SnapshotSpace::key(const PlannedLayout& layout) const {
@@ -119,19 +103,13 @@ std::vector<EngineSpec> SnapshotSpace::engines() const {
   return engines;
 }
 
-double SnapshotSpace::running(const CachePlan& plan, std::int64_t tokens) const {
-  return capacity_at(plan, tokens, spec_.engine.token_rule).usable_concurrency;
-}
-
 void SnapshotSpace::refuse(const std::vector<const PlannedLayout*>& layouts) const {
-  const auto running_of = [&](const PlannedLayout* layout) { return running(layout->plan, spec_.at_length); };
-  const PlannedLayout& most = **std::max_element(
-      layouts.begin(), layouts.end(),
-      [&](const PlannedLayout* a, const PlannedLayout* b) { return running_of(a) < running_of(b); });
+  const PlannedLayout& most = most_running(layouts);
   throw InputError(fmt::format(
       "no setting holds {} requests of {} tokens at once in {}; the most is {:.2f} ({} states, {} blocks); take more "
       "memory, or shorter requests (--at-length)",
-      spec_.min_concurrency.value_or(1), spec_.at_length, bytes_text(spec_.engine.memory_bytes), running_of(&most),
+      spec_.min_concurrency.value_or(1), spec_.at_length, bytes_text(spec_.engine.memory_bytes),
+      running(most.plan, spec_.at_length),
       most.plan.arenas[1].num_ids, most.plan.arenas[0].num_ids));
 }
 

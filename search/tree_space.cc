@@ -8,7 +8,6 @@
 
 #include "base/bytes_text.h"
 #include "base/error.h"
-#include "planner/plan.h"
 #include "planner/tree_settings.h"
 #include "planner/tree_split.h"
 #include "search/candidate_choice.h"
@@ -36,30 +35,21 @@ double typed_ratio(double ratio) {
   return std::stod(fmt::format("{:.4e}", std::ceil(ratio / unit) * unit));
 }
 
-SearchSpace filled_space(SearchSpace space, const EngineSpec& engine, bool decodes) {
-  const auto fill = [&](auto& values, auto own, const SearchAxis& axis) {
-    if (values.empty()) values = tried_values(own, *engine.rules, axis);
-  };
-  if (!decodes && space.track_intervals.empty()) space.track_intervals = {track_interval(engine)};
-  fill(space.modes, engine.cache_mode, search_axis::modes);
-  fill(space.strategies, tree_strategy(engine), search_axis::strategies);
-  fill(space.page_sizes, page_of(engine), search_axis::page_sizes);
-  fill(space.track_intervals, track_interval(engine), search_axis::track_intervals);
-  return space;
-}
-
 }  // namespace
 
 TreeSpace::TreeSpace(const RecommendSpec& spec, const WorkloadFacts& workload)
-    : spec_(spec),
-      workload_(workload),
-      limits_(spec.compared_limits()),
-      decodes_(tree_decodes(spec.driver)),
-      space_(filled_space(spec.space, spec.engine, decodes_)),
-      least_(least_running()) {}
+    : PlannedSpace(spec), workload_(workload), decodes_(tree_decodes(spec.driver)) {
+  fill_space();
+  least_ = least_running();
+}
 
-CachePlan TreeSpace::plan_of(const EngineSpec& engine) const {
-  return make_plan(spec_.model, engine, limits_, std::nullopt, PlanDetail::numbers);
+void TreeSpace::fill_space() {
+  const EngineSpec& engine = spec_.engine;
+  if (!decodes_ && space_.track_intervals.empty()) space_.track_intervals = {track_interval(engine)};
+  fill(space_.modes, engine.cache_mode, search_axis::modes);
+  fill(space_.strategies, tree_strategy(engine), search_axis::strategies);
+  fill(space_.page_sizes, page_of(engine), search_axis::page_sizes);
+  fill(space_.track_intervals, track_interval(engine), search_axis::track_intervals);
 }
 
 /// Nearly as many as the default runs, with a tree where it has none.
@@ -190,10 +180,7 @@ bool TreeSpace::allows(const PlannedLayout& layout) const {
 }
 
 void TreeSpace::refuse(const std::vector<const PlannedLayout*>& layouts) const {
-  const PlannedLayout& most =
-      **std::max_element(layouts.begin(), layouts.end(), [&](const PlannedLayout* a, const PlannedLayout* b) {
-        return running(a->plan, spec_.at_length) < running(b->plan, spec_.at_length);
-      });
+  const PlannedLayout& most = most_running(layouts);
   throw InputError(fmt::format(
       "no setting runs {} requests of {} tokens at once in {}; the most is {} (mode {}, strategy {}, ratio {}); take "
       "more memory, shorter requests (--at-length), or fp8 for K and V (--kv-dtype fp8)",

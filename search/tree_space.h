@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "search/index_space.h"
+#include "search/planned_space.h"
 
 namespace hybridkv {
 
@@ -14,25 +14,22 @@ namespace hybridkv {
 /// track intervals: the engine's own and, where requests decode, those of its axis;
 /// ratios: the engine's own, the one at which most requests of the compared length run, a few around that, and the
 /// largest that still runs as many as a pick has to.
-class TreeSpace final : public IndexSpace {
+class TreeSpace final : public PlannedSpace {
  public:
   TreeSpace(const RecommendSpec& spec, const WorkloadFacts& workload);
 
-  const SearchSpace& space() const override { return space_; }
-  EngineSpec default_engine() const override { return spec_.engine; }
   std::vector<EngineSpec> engines() const override;
   PlannedLayout planned(const EngineSpec& engine) const override;
   Key key(const PlannedLayout& layout) const override;
   bool same(const PlannedLayout& layout, const PlannedLayout& other) const override;
   std::int64_t changes(const EngineSpec& engine) const override;
-  bool weighs_all() const override { return true; }
   /// What both pools hold, and no more than the engine runs.
   double running(const CachePlan& plan, std::int64_t tokens) const override;
   bool allows(const PlannedLayout& layout) const override;
   [[noreturn]] void refuse(const std::vector<const PlannedLayout*>& layouts) const override;
 
  private:
-  CachePlan plan_of(const EngineSpec& engine) const;
+  void fill_space();
   double least_running() const;
   void add_pages(EngineSpec engine, std::vector<EngineSpec>& engines) const;
   void add_ratios(EngineSpec engine, std::vector<EngineSpec>& engines) const;
@@ -40,12 +37,9 @@ class TreeSpace final : public IndexSpace {
   bool runs_enough(EngineSpec engine, double ratio) const;
   std::optional<double> largest_running(const EngineSpec& engine, double best) const;
 
-  const RecommendSpec& spec_;
   const WorkloadFacts& workload_;
-  LimitsSpec limits_;
   bool decodes_;
-  SearchSpace space_;
-  double least_;  // requests that a pick has to run
+  double least_ = 0;  // requests that a pick has to run
 };
 
 }  // namespace hybridkv

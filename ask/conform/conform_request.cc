@@ -4,7 +4,6 @@
 #include <string>
 #include <variant>
 
-
 namespace hybridkv {
 
 namespace {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/shell_word.h"
 #include "planner/group_settings.h"
@@ -35,15 +36,17 @@ std::string flow_list(const std::vector<Value>& values) {
   return fmt::format("[{}]", fmt::join(values, ", "));
 }
 
-/// Where states of prompts are kept; empty where they are kept nowhere.
-FlowMapping snapshots_of(const EngineSpec& engine) {
+/// Keys with their values that say where states of prompts are kept; none where they are kept nowhere.
+std::vector<std::pair<std::string_view, std::string>> snapshot_lines(const EngineSpec& engine) {
   const SnapshotPoints points = snapshot_points(engine);
-  FlowMapping mapping;
-  if (points.interval_tokens > 0) mapping.add(group_key::periodic_snapshot_interval.name, points.interval_tokens);
-  if (!points.from_start.empty()) mapping.add(group_key::offsets_from_start.name, flow_list(points.from_start));
-  if (!points.from_end.empty()) mapping.add(group_key::offsets_from_end.name, flow_list(points.from_end));
-  if (points.at_branches) mapping.add(group_key::enable_branch_snapshot.name, true);
-  return mapping;
+  std::vector<std::pair<std::string_view, std::string>> lines;
+  if (points.interval_tokens > 0)
+    lines.emplace_back(group_key::periodic_snapshot_interval.name, std::to_string(points.interval_tokens));
+  if (!points.from_start.empty())
+    lines.emplace_back(group_key::offsets_from_start.name, flow_list(points.from_start));
+  if (!points.from_end.empty()) lines.emplace_back(group_key::offsets_from_end.name, flow_list(points.from_end));
+  if (points.at_branches) lines.emplace_back(group_key::enable_branch_snapshot.name, "true");
+  return lines;
 }
 
 /// Weights of the groups of layers, in the order in which these first occur; empty: by avg_seq_len.
@@ -75,8 +78,9 @@ FlowMapping cache_configuration(const Served& served) {
   if (!engine.own[group_key::enable_partial_reuse]) cache.add(group_key::enable_partial_reuse.name, false);
   if (!engine.own[group_key::use_kv_cache_manager_v2]) cache.add(group_key::use_kv_cache_manager_v2.name, false);
   add_cache_types(cache, engine);
-  if (const FlowMapping snapshots = snapshots_of(engine); !snapshots.empty())
-    cache.add("mamba_state_config", snapshots.text());
+  FlowMapping snapshots;
+  for (const auto& [key, value] : snapshot_lines(engine)) snapshots.add(key, value);
+  if (!snapshots.empty()) cache.add("mamba_state_config", snapshots.text());
   return cache;
 }
 
@@ -108,13 +112,7 @@ std::vector<EngineSetting> tensorrt_llm_settings(const EngineSpec& engine) {
     settings.push_back(line(group_key::pool_ratio.name, flow_list(*ratio)));
   if (engine.state_memory_ratio)
     settings.push_back({"engine.state_memory_ratio", fmt::format("{}", *engine.state_memory_ratio), "pool_ratio"});
-  const SnapshotPoints points = snapshot_points(engine);
-  if (points.interval_tokens > 0)
-    settings.push_back(line(group_key::periodic_snapshot_interval.name, std::to_string(points.interval_tokens)));
-  if (!points.from_start.empty())
-    settings.push_back(line(group_key::offsets_from_start.name, flow_list(points.from_start)));
-  if (!points.from_end.empty()) settings.push_back(line(group_key::offsets_from_end.name, flow_list(points.from_end)));
-  if (points.at_branches) settings.push_back(line(group_key::enable_branch_snapshot.name, "true"));
+  for (const auto& [key, value] : snapshot_lines(engine)) settings.push_back(line(key, value));
   return settings;
 }
 

@@ -50,6 +50,27 @@ void add_at_once_reason(const RecommendAnswer& report, RecommendReasons& reasons
     reasons.gains.push_back(at_once);
 }
 
+std::string held_requests_text(const Recommendation& result, const Candidate& pick) {
+  return fmt::format("{} of {} tokens; {} at once", human_bytes(pick.objectives.bytes_per_request),
+                     human_count(result.at_length), human_real(pick.objectives.concurrency));
+}
+
+Cell request_bytes_cell(const CandidateRow& row) { return row.candidate().objectives.bytes_per_request; }
+
+std::vector<CandidateField> held_fields() {
+  return {{{"bytes_per_request", "request"}, request_bytes_cell},
+          {{"concurrency", "concurrency"},
+           [](const CandidateRow& row) { return Cell(Real{row.candidate().objectives.concurrency, 6}); }}};
+}
+
+std::vector<CandidateField> front_of_held() {
+  return {{{"reprefilled_tokens", "computed", "again"}, reprefilled_cell},
+          {{"hit_rate", "hit", "rate"}, hit_percent_cell},
+          {{"bytes_per_request", "request"}, request_cell},
+          {{"concurrency", "at once"},
+           [](const CandidateRow& row) { return Cell(Real{row.candidate().objectives.concurrency, 2}); }}};
+}
+
 std::vector<CandidateField> state_fields() {
   return {of_candidate<&Candidate::checkpoints_made>({"states_made", "states made"}),
           of_candidate<&Candidate::checkpoints_used>({"states_used", "states used"}),

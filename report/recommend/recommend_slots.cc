@@ -12,8 +12,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr int saved_unit_bits = 20;  // MiB
-
 const SequenceRows& rows_in(const CandidateRow& row) { return *row.layout().plan.rows; }
 
 std::string saved_room_text(const SequenceRows& rows) {
@@ -52,10 +50,7 @@ Facts picked_slots(const Recommendation& result, const Candidate& pick, const st
   Facts facts;
   facts.entries.emplace_back("slots", fmt::format("{} over {} cells", human_plural(plan.rows->sequences, "slot"),
                                                   human_count(plan.arenas.front().usable_ids())));
-  facts.entries.emplace_back("request", fmt::format("{} of {} tokens; {} at once",
-                                                    human_bytes(pick.objectives.bytes_per_request),
-                                                    human_count(result.at_length),
-                                                    human_real(pick.objectives.concurrency)));
+  facts.entries.emplace_back("request", held_requests_text(result, pick));
   facts.entries.emplace_back("prefix", prefix);
   add_states_found(facts, pick);
   facts.entries.emplace_back("host", fmt::format("{} for {} of {} a slot, {}", human_bytes(plan.rows->host_bytes()),
@@ -83,22 +78,16 @@ Cell checkpoints_cell(const CandidateRow& row) { return rows_in(row).checkpoints
 Cell step_cell(const CandidateRow& row) {
   return rows_in(row).checkpoints > 0 ? Cell(rows_in(row).checkpoint_step_tokens) : Cell();
 }
-Cell cache_ram_cell(const CandidateRow& row) {
-  return rows_in(row).saved_bytes < 0 ? std::int64_t{-1} : rows_in(row).saved_bytes >> saved_unit_bits;
-}
+Cell cache_ram_cell(const CandidateRow& row) { return rows_in(row).saved_mib(); }
 Cell cells_cell(const CandidateRow& row) { return row.layout().plan.arenas.front().usable_ids(); }
-Cell held_at_once_cell(const CandidateRow& row) { return Real{row.candidate().objectives.concurrency, 2}; }
 
 std::vector<CandidateField> front_of_slots(const Recommendation&) {
-  return {{{"slots", "slots"}, slots_cell},
-          {{"ctx_checkpoints", "check-", "points"}, checkpoints_cell},
-          {{"checkpoint_min_step", "step"}, step_cell},
-          {{"cache_ram", "saved", "MiB"}, cache_ram_cell},
-          {{"cells", "cells"}, cells_cell},
-          {{"reprefilled_tokens", "computed", "again"}, reprefilled_cell},
-          {{"hit_rate", "hit", "rate"}, hit_percent_cell},
-          {{"bytes_per_request", "request"}, request_cell},
-          {{"concurrency", "at once"}, held_at_once_cell}};
+  return joined({{{{"slots", "slots"}, slots_cell},
+                  {{"ctx_checkpoints", "check-", "points"}, checkpoints_cell},
+                  {{"checkpoint_min_step", "step"}, step_cell},
+                  {{"cache_ram", "saved", "MiB"}, cache_ram_cell},
+                  {{"cells", "cells"}, cells_cell}},
+                 front_of_held()});
 }
 
 std::vector<CandidateField> fields_of_slots() {
@@ -107,11 +96,8 @@ std::vector<CandidateField> fields_of_slots() {
                   {{"checkpoint_min_step", "step"}, step_cell},
                   {{"cells", "cells"}, cells_cell},
                   {{"host_bytes", "host"}, [](const CandidateRow& row) { return Cell(rows_in(row).host_bytes()); }},
-                  {{"cache_ram", "saved"}, cache_ram_cell},
-                  {{"bytes_per_request", "request"},
-                   [](const CandidateRow& row) { return Cell(row.candidate().objectives.bytes_per_request); }},
-                  {{"concurrency", "concurrency"},
-                   [](const CandidateRow& row) { return Cell(Real{row.candidate().objectives.concurrency, 6}); }}},
+                  {{"cache_ram", "saved"}, cache_ram_cell}},
+                 held_fields(),
                  found_fields(),
                  state_fields(),
                  choice_fields()});

@@ -46,17 +46,10 @@ Facts picked_snapshots(const Recommendation& result, const Candidate& pick, cons
                                                   human_plural(plan.arenas[1].num_ids, "state"),
                                                   human_plural(plan.arenas[0].num_ids, "block"),
                                                   tokens_per_block(result.layout_of(pick).engine)));
-  facts.entries.emplace_back("request", fmt::format("{} of {} tokens; {} at once",
-                                                    human_bytes(pick.objectives.bytes_per_request),
-                                                    human_count(result.at_length),
-                                                    human_real(pick.objectives.concurrency)));
+  facts.entries.emplace_back("request", held_requests_text(result, pick));
   facts.entries.emplace_back("prefix", prefix);
   add_states_found(facts, pick);
   return facts;
-}
-
-void add_snapshot_reasons(const RecommendAnswer& report, RecommendReasons& reasons) {
-  add_at_once_reason(report, reasons);
 }
 
 Cell places_cell(const CandidateRow& row) { return std::string(to_string(snapshot_places(row.layout().engine))); }
@@ -68,17 +61,13 @@ Cell shares_cell(const CandidateRow& row) {
 }
 Cell states_cell(const CandidateRow& row) { return groups_plan_in(row).arenas[1].num_ids; }
 Cell blocks_cell(const CandidateRow& row) { return groups_plan_in(row).arenas[0].num_ids; }
-Cell snapshots_at_once_cell(const CandidateRow& row) { return Real{row.candidate().objectives.concurrency, 2}; }
 
 std::vector<CandidateField> front_of_snapshots(const Recommendation&) {
-  return {{{"snapshots", "snapshots"}, places_cell},
-          {{"periodic_snapshot_interval", "inter-", "val"}, snapshot_interval_cell},
-          {{"states", "states"}, states_cell},
-          {{"blocks", "blocks"}, blocks_cell},
-          {{"reprefilled_tokens", "computed", "again"}, reprefilled_cell},
-          {{"hit_rate", "hit", "rate"}, hit_percent_cell},
-          {{"bytes_per_request", "request"}, request_cell},
-          {{"concurrency", "at once"}, snapshots_at_once_cell}};
+  return joined({{{{"snapshots", "snapshots"}, places_cell},
+                  {{"periodic_snapshot_interval", "inter-", "val"}, snapshot_interval_cell},
+                  {{"states", "states"}, states_cell},
+                  {{"blocks", "blocks"}, blocks_cell}},
+                 front_of_held()});
 }
 
 std::vector<CandidateField> fields_of_snapshots() {
@@ -87,11 +76,8 @@ std::vector<CandidateField> fields_of_snapshots() {
                   {{"periodic_snapshot_interval", "interval"}, snapshot_interval_cell},
                   {{"state_memory_ratio", "ratio"}, shares_cell},
                   {{"states", "states"}, states_cell},
-                  {{"blocks", "blocks"}, blocks_cell},
-                  {{"bytes_per_request", "request"},
-                   [](const CandidateRow& row) { return Cell(row.candidate().objectives.bytes_per_request); }},
-                  {{"concurrency", "concurrency"},
-                   [](const CandidateRow& row) { return Cell(Real{row.candidate().objectives.concurrency, 6}); }}},
+                  {{"blocks", "blocks"}, blocks_cell}},
+                 held_fields(),
                  found_fields(),
                  state_fields(),
                  choice_fields()});
@@ -102,7 +88,7 @@ std::vector<CandidateField> fields_of_snapshots() {
 const SearchReporter snapshot_search_reporter{.add_space = add_space_of_snapshots,
                                               .pick = picked_snapshots,
                                               .settings = settings_of_snapshots,
-                                              .add_reasons = add_snapshot_reasons,
+                                              .add_reasons = add_at_once_reason,
                                               .front = front_of_snapshots,
                                               .candidates = fields_of_snapshots,
                                               .search = whole_search_json,

@@ -52,10 +52,8 @@ Facts picked_tree(const Recommendation& result, const Candidate& pick, const std
                                                   human_count(split.state_slots),
                                                   human_count(split.state_slots_per_request),
                                                   human_count(split.token_slots)));
-  facts.entries.emplace_back(
-      "request", fmt::format("{} of {} tokens; {} at once, {} run at most",
-                             human_bytes(pick.objectives.bytes_per_request), human_count(result.at_length),
-                             human_real(pick.objectives.concurrency), human_count(split.max_running)));
+  facts.entries.emplace_back("request", fmt::format("{}, {} run at most", held_requests_text(result, pick),
+                                                    human_count(split.max_running)));
   facts.entries.emplace_back("prefix", prefix);
   add_states_found(facts, pick);
   return facts;
@@ -92,7 +90,6 @@ Cell strategy_or_none_cell(const CandidateRow& row) {
   return row.layout().mode() == CacheMode::none ? Cell(std::string("no tree")) : strategy_cell(row);
 }
 Cell tree_mode_cell(const CandidateRow& row) { return std::string(to_string(row.layout().mode())); }
-Cell request_bytes_cell(const CandidateRow& row) { return row.candidate().objectives.bytes_per_request; }
 
 /// What all of the space have alike is no column.
 std::vector<CandidateField> front_of_tree(const Recommendation& result) {

@@ -222,23 +222,18 @@ void run_fresh_blocks(const ForwardSetting& setting, ForwardResult& result) {
   run.expect(run.engine().work().zeroed_dirty_states > before, "no fresh state block held other bytes");
 }
 
-std::int64_t blocks_in_page(const CacheGeometry& geometry, std::int64_t arena) {
-  return geometry.blocks_per_large_page[static_cast<std::size_t>(arena)];
-}
-
 /// Was every arena handed out so many times over? Of large pages that all share each of them, or all blocks of one
 /// arena inside of them.
 bool went_round(const CacheManager& cache, std::int64_t rounds) {
   if (const PageLedger* const ledger = cache.ledger()) {
     // Blocks of a large page are used again inside of it, too, without its going to another pool.
-    const std::int64_t pages = ledger->num_pages() - 1;
-    bool went = ledger->num_given() >= rounds * pages;
+    bool went = ledger->num_given() >= rounds * (ledger->num_pages() - 1);
     for (std::int64_t arena = 0; arena < cache.geometry().num_arenas(); ++arena)
-      went = went || cache.pool(arena).stats().allocations >= rounds * pages * blocks_in_page(cache.geometry(), arena);
+      went = went || cache.pool(arena).stats().allocations >= rounds * usable_ids(cache.geometry(), arena);
     return went;
   }
   for (std::int64_t arena = 0; arena < cache.geometry().num_arenas(); ++arena)
-    if (cache.pool(arena).stats().allocations < rounds * (cache.pool(arena).num_blocks() - 1)) return false;
+    if (cache.pool(arena).stats().allocations < rounds * usable_ids(cache.geometry(), arena)) return false;
   return true;
 }
 

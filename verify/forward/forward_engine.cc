@@ -181,25 +181,26 @@ void ForwardEngine::load_state_slot(std::span<const std::vector<std::byte>> stat
   }
 }
 
+std::vector<std::span<std::byte>> ForwardEngine::pieces_of(std::span<const BlockId> cells) const {
+  std::vector<std::span<std::byte>> pieces;
+  for (const BlockId cell : cells)
+    for (std::size_t lane = 0; lane < plan_.lanes.size(); ++lane)
+      if (plan_.lanes[lane].arena.value == 0)
+        pieces.push_back(pools_.piece(LaneId{static_cast<std::int64_t>(lane)}, cell));
+  return pieces;
+}
+
 std::vector<std::byte> ForwardEngine::save_cells(std::span<const BlockId> cells) const {
   std::vector<std::byte> bytes;
-  for (const BlockId cell : cells)
-    for (std::size_t lane = 0; lane < plan_.lanes.size(); ++lane) {
-      if (plan_.lanes[lane].arena.value != 0) continue;
-      const auto piece = pools_.piece(LaneId{static_cast<std::int64_t>(lane)}, cell);
-      bytes.insert(bytes.end(), piece.begin(), piece.end());
-    }
+  for (const std::span<std::byte> piece : pieces_of(cells)) bytes.insert(bytes.end(), piece.begin(), piece.end());
   return bytes;
 }
 
 void ForwardEngine::load_cells(std::span<const std::byte> bytes, std::span<const BlockId> cells) {
-  for (const BlockId cell : cells)
-    for (std::size_t lane = 0; lane < plan_.lanes.size(); ++lane) {
-      if (plan_.lanes[lane].arena.value != 0) continue;
-      const auto piece = pools_.piece(LaneId{static_cast<std::int64_t>(lane)}, cell);
-      std::copy_n(bytes.begin(), piece.size(), piece.begin());
-      bytes = bytes.subspan(piece.size());
-    }
+  for (const std::span<std::byte> piece : pieces_of(cells)) {
+    std::copy_n(bytes.begin(), piece.size(), piece.begin());
+    bytes = bytes.subspan(piece.size());
+  }
 }
 
 void ForwardEngine::zero(const LayerViews& views, const StateIds& entry) {

@@ -89,6 +89,8 @@ class ForwardEngine {
     StateViews state;
   };
   const GroupPlan& group_of(const LayerViews& views) const { return plan_.groups[views.state.any().group]; }
+  /// The bytes of each cell of the first arena, lane by lane.
+  std::vector<std::span<std::byte>> pieces_of(std::span<const BlockId> cells) const;
   HeldState state(const LayerViews& views, const StateIds& entry, StateUse use) const;
   /// Position in a state table of the state behind `tokens` tokens.
   std::int64_t state_index(std::int64_t tokens, std::int64_t block_size_tokens) const;

@@ -13,9 +13,14 @@ namespace {
 /// The cases count in it where no group has a block: in mode none a state is that of the whole request.
 constexpr std::int64_t tokens_without_blocks = 16;
 
+/// Blocks of an arena in a large page, or one where it has memory of its own.
+std::int64_t blocks_in_page(const CacheGeometry& geometry, std::int64_t arena) {
+  return geometry.shares_large_pages() ? geometry.blocks_per_large_page[static_cast<std::size_t>(arena)] : 1;
+}
+
 /// Large pages that so many blocks of an arena fill.
 std::int64_t large_pages(const CacheGeometry& geometry, std::int64_t arena, std::int64_t ids) {
-  return ceil_div(ids, geometry.blocks_per_large_page[static_cast<std::size_t>(arena)]);
+  return ceil_div(ids, blocks_in_page(geometry, arena));
 }
 
 void set_arena(CacheGeometry& geometry, std::int64_t arena, std::int64_t num_ids) {
@@ -73,6 +78,10 @@ std::int64_t most_block_ids(const CacheGeometry& geometry, std::int64_t arena, s
   for (const HeldGroup& group : geometry.held_groups)
     if (group.arena == arena) ids += group.blocks(tokens);
   return ids;
+}
+
+std::int64_t usable_ids(const CacheGeometry& geometry, std::int64_t arena) {
+  return geometry.arena_blocks(arena) - blocks_in_page(geometry, arena);
 }
 
 void size_arenas(CacheGeometry& geometry, const std::function<std::int64_t(std::int64_t arena)>& ids_of) {

@@ -24,6 +24,9 @@ GroupCount groups_of_arena(const CacheGeometry& geometry, std::int64_t arena);
 /// Ids of an arena that one request of so many tokens takes at most, whatever the mode.
 std::int64_t most_block_ids(const CacheGeometry& geometry, std::int64_t arena, std::int64_t tokens);
 
+/// Ids of an arena that can be handed out: all but the null id, in large pages all but those of the null page.
+std::int64_t usable_ids(const CacheGeometry& geometry, std::int64_t arena);
+
 /// Gives every arena the null id and as many as `ids_of(arena)`; large pages that arenas share as many as fill those.
 void size_arenas(CacheGeometry& geometry, const std::function<std::int64_t(std::int64_t arena)>& ids_of);
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "verify/forward/forward_geometry.h"
 
 namespace hybridkv {
 
@@ -151,15 +152,11 @@ void ForwardRun::count() {
   result_.preemptions = scheduler_.num_preemptions();
   result_.reused_blocks = 0;
   const PageLedger* ledger = scheduler_.cache().ledger();
-  const CacheGeometry& geometry = scheduler_.cache().geometry();
   if (ledger) result_.reused_blocks = std::max<std::int64_t>(0, ledger->num_given() - (ledger->num_pages() - 1));
-  for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena) {
-    const BlockArena& pool = scheduler_.cache().pool(arena);
-    const std::int64_t most =
-        ledger ? Checked(ledger->num_pages() - 1) * geometry.blocks_per_large_page[static_cast<std::size_t>(arena)]
-               : Checked(pool.num_blocks() - 1);
-    result_.reused_blocks += std::max<std::int64_t>(0, pool.stats().allocations - most);
-  }
+  const CacheManager& cache = scheduler_.cache();
+  for (std::int64_t arena = 0; arena < cache.geometry().num_arenas(); ++arena)
+    result_.reused_blocks +=
+        std::max<std::int64_t>(0, cache.pool(arena).stats().allocations - usable_ids(cache.geometry(), arena));
   for (const RequestRecord& record : records_)
     if (record.status != RequestStatus::ok) expect(false, fmt::format("request {} did not fit", record.index));
 }

@@ -11,8 +11,7 @@
 #include "engines/llama_cpp/rules.h"
 #include "planner/plan.h"
 #include "planner/row_settings.h"
-#include "tests/verify/forward/forward_models.h"
-#include "verify/forward/forward.h"
+#include "tests/verify/forward/forward_checks.h"
 #include "verify/forward/forward_slot_case.h"
 
 using namespace hybridkv;
@@ -20,26 +19,11 @@ using namespace hybridkv::testing;
 
 namespace {
 
-EngineSpec llama() {
-  EngineSpec engine;
-  engine.rules = &rules_of_llama_cpp;
-  engine.strategy = Strategy::sequence_rows;
-  engine.cache_mode = CacheMode::align;
-  engine.memory_bytes = std::int64_t{1} << 30;
-  return engine;
-}
+EngineSpec llama() { return engine_of_rules(rules_of_llama_cpp); }
 
 ForwardReport run_slots(const ModelSpec& model, const EngineSpec& engine = llama(),
                         std::optional<ForwardFault> fault = {}, std::vector<ForwardCase> cases = {}) {
-  ForwardSpec spec;
-  spec.scale = 1;
-  spec.fault = fault;
-  spec.cases = std::move(cases);
-  return verify_forward(model, engine, spec);
-}
-
-ModelSpec small_slots(DType dtype = DType::fp32, const RecurrentSpec& family = GdnSpec{2, 4, 16, 16, 4}) {
-  return small_hybrid(family, dtype, full, 4);
+  return unscaled_report(model, engine, fault, std::move(cases));
 }
 
 bool restores(ForwardCase forward_case) {
@@ -74,7 +58,7 @@ void check_slots_passed(const ForwardReport& report, bool keeps_checkpoints = tr
 
 /// A plan as the cases run it, with all that a run needs.
 struct Bench {
-  ModelSpec model = small_slots();
+  ModelSpec model = four_layers();
   CachePlan plan;
   std::shared_ptr<const ForwardNetwork> network;
   ForwardReferences references;
@@ -109,7 +93,7 @@ struct Bench {
 TEST_CASE("law: every family computes through slots, restored and taken back, what it computes without") {
   for (const RecurrentSpec& family : small_families()) {
     CAPTURE(family_name(family));
-    check_slots_passed(run_slots(small_slots(DType::fp32, family)));
+    check_slots_passed(run_slots(four_layers(DType::fp32, family)));
   }
 }
 
@@ -118,9 +102,9 @@ TEST_CASE("law: slots with narrow states, bf16 K and V, a latent, and attention 
   narrow.ssm_dtype = narrow.conv_dtype = DType::bf16;
   bf16.kv_dtype = DType::bf16;
   blocks.own.set(row_key::cache_type_k, CellType::f32);
-  check_slots_passed(run_slots(small_slots(DType::bf16), narrow));
-  check_slots_passed(run_slots(small_slots(DType::bf16), bf16));
-  for (const ForwardResult& result : run_slots(small_slots(DType::bf16, GdnSpec{2, 4, 16, 16, 4}), blocks).results)
+  check_slots_passed(run_slots(four_layers(DType::bf16), narrow));
+  check_slots_passed(run_slots(four_layers(DType::bf16), bf16));
+  for (const ForwardResult& result : run_slots(four_layers(DType::bf16, GdnSpec{2, 4, 16, 16, 4}), blocks).results)
     CHECK(result.message == "values of cells in blocks, or of two types, are not computed here");
   const AttentionSpec mla{AttentionKind::mla, 4, 1, 24, 16, 0};
   check_slots_passed(run_slots(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, mla, 4)));
@@ -136,55 +120,28 @@ TEST_CASE("law: a plan of the cases has their rows and cells, and an engine with
   CHECK(bench.plan.arenas[1].num_ids == most_forward_slots * 4);
   EngineSpec engine = llama();
   engine.own.set(row_key::ctx_checkpoints, 0);
-  check_slots_passed(run_slots(small_slots(), engine), false);
+  check_slots_passed(run_slots(four_layers(), engine), false);
   // Whatever else is set of the server, the cases run.
   EngineSpec odd = llama();
   odd.own.set(row_key::cache_ram, 1);
   odd.own.set(row_key::cache_idle_slots, false);
   odd.own.set(row_key::slot_prompt_similarity_percent, 100);
   odd.own.set(row_key::checkpoint_min_step, 0);
-  check_slots_passed(run_slots(small_slots(), odd));
-  const ForwardReport report = run_slots(small_slots());
+  check_slots_passed(run_slots(four_layers(), odd));
+  const ForwardReport report = run_slots(four_layers());
   REQUIRE(report.slots.has_value());
   CHECK(report.slots->row_bytes == bench.plan.rows->bytes.row_bytes);
   CHECK(report.block_size_tokens == 1);
 }
 
 TEST_CASE("fault: every fault of a server with slots is found in every family, by the case that owns it") {
-  for (const ForwardFault fault : forward_faults_of(rules_of_llama_cpp)) {
-    CAPTURE(to_string(fault));
-    double least = INFINITY;
-    for (const RecurrentSpec& family : small_families()) {
-      CAPTURE(family_name(family));
-      const ForwardCase owner = owner_of(info_of(fault));
-      const ForwardReport report = run_slots(small_slots(DType::bf16, family), llama(), fault, {owner});
-      CHECK(report.caught());
-      REQUIRE(report.results.size() == 2);
-      for (const ForwardResult& result : report.results) {
-        CAPTURE(to_string(result.mode));
-        const bool has_place = !needs_host(owner) || result.mode == CacheMode::align;
-        CHECK((result.status == ForwardStatus::failed) == has_place);
-        CHECK((result.planted > 0) == has_place);
-        if (has_place) least = std::min(least, result.times_allowed());
-      }
-    }
-    CHECK(least > 2);
-    MESSAGE(fmt::format("{} found at {:.0f} times the bound at least", to_string(fault), least));
-  }
+  check_every_fault(llama(), small_families(), 2, [](ForwardFault fault, const ForwardResult& result) {
+    return !needs_host(owner_of(info_of(fault))) || result.mode == CacheMode::align;
+  });
 }
 
 TEST_CASE("fault: what is planted into slots is found in no case by chance: it is wrong, or it has no place") {
-  for (const ForwardFault fault : forward_faults_of(rules_of_llama_cpp)) {
-    CAPTURE(to_string(fault));
-    const ForwardReport report = run_slots(small_slots(), llama(), fault);
-    for (const ForwardResult& result : report.results) {
-      CAPTURE(to_string(result.forward_case));
-      CAPTURE(to_string(result.mode));
-      CAPTURE(result.message);
-      CHECK((result.status == ForwardStatus::failed || result.status == ForwardStatus::does_not_apply));
-      CHECK((result.planted > 0) == (result.times_allowed() > 1));
-    }
-  }
+  check_none_found_by_chance(llama(), true);
 }
 
 TEST_CASE("fault: a case whose event did not take place has failed, though every output is right") {
@@ -212,7 +169,7 @@ TEST_CASE("fault: a case whose event did not take place has failed, though every
 
 TEST_CASE("fault: the server's own, a checkpoint one token past, is found in every family and by one case alone") {
   for (const ForwardResult& result :
-       run_slots(small_slots(), llama(), ForwardFault::restored_stale_checkpoint).results) {
+       run_slots(four_layers(), llama(), ForwardFault::restored_stale_checkpoint).results) {
     CAPTURE(to_string(result.forward_case));
     const bool found = result.forward_case == ForwardCase::one_past && result.mode == CacheMode::align;
     CHECK((result.status == ForwardStatus::failed) == found);
@@ -264,15 +221,15 @@ TEST_CASE("edge: a prompt or a decode that all cells do not hold, are said") {
 }
 
 TEST_CASE("edge: cases and faults that slots do not have are refused with those that they have") {
-  CHECK_THROWS_WITH_AS(run_slots(small_slots(), llama(), {}, {ForwardCase::preemption}),
+  CHECK_THROWS_WITH_AS(run_slots(four_layers(), llama(), {}, {ForwardCase::preemption}),
                        "--case preemption: requests of llama.cpp go through the slots of a server, which has no such "
                        "case; take one of resume, branch, drafts, fresh-blocks, recycling, chunks, eviction, "
                        "decode-state, saved-prompts, one-past",
                        InputError);
-  CHECK_THROWS_WITH_AS(run_slots(small_slots(), llama(), ForwardFault::tombstone_slot),
+  CHECK_THROWS_WITH_AS(run_slots(four_layers(), llama(), ForwardFault::tombstone_slot),
                        doctest::Contains("--inject tombstone-slot: requests of llama.cpp go through the slots of a "
                                          "server, which has no such fault; take one of skip-zeroing, wrong-accepted"),
                        InputError);
-  CHECK_THROWS_WITH_AS(run_slots(small_slots(), {}, ForwardFault::foreign_cell),
+  CHECK_THROWS_WITH_AS(run_slots(four_layers(), {}, ForwardFault::foreign_cell),
                        doctest::Contains("--inject foreign-cell: requests of vLLM"), InputError);
 }

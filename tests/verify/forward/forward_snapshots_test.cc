@@ -11,8 +11,7 @@
 #include "engines/tensorrt_llm/rules.h"
 #include "planner/group_settings.h"
 #include "planner/plan.h"
-#include "tests/verify/forward/forward_models.h"
-#include "verify/forward/forward.h"
+#include "tests/verify/forward/forward_checks.h"
 #include "verify/forward/forward_snapshot_case.h"
 #include "verify/forward/scaled_engine.h"
 
@@ -21,26 +20,11 @@ using namespace hybridkv::testing;
 
 namespace {
 
-EngineSpec tensorrt() {
-  EngineSpec engine;
-  engine.rules = &rules_of_tensorrt_llm;
-  engine.strategy = Strategy::pool_groups;
-  engine.cache_mode = CacheMode::align;
-  engine.memory_bytes = std::int64_t{1} << 30;
-  return engine;
-}
+EngineSpec tensorrt() { return engine_of_rules(rules_of_tensorrt_llm); }
 
 ForwardReport run_snapshots(const ModelSpec& model, const EngineSpec& engine = tensorrt(),
                             std::optional<ForwardFault> fault = {}, std::vector<ForwardCase> cases = {}) {
-  ForwardSpec spec;
-  spec.scale = 1;
-  spec.fault = fault;
-  spec.cases = std::move(cases);
-  return verify_forward(model, engine, spec);
-}
-
-ModelSpec small_snapshots(DType dtype = DType::fp32, const RecurrentSpec& family = GdnSpec{2, 4, 16, 16, 4}) {
-  return small_hybrid(family, dtype, full, 4);
+  return unscaled_report(model, engine, fault, std::move(cases));
 }
 
 /// Every case passed with block reuse; without it only what finds nothing again has something to show.
@@ -61,7 +45,7 @@ void check_snapshots_passed(const ForwardReport& report, bool partial_reuse = tr
 
 /// A plan as the cases run it, with all that a run needs.
 struct SnapshotBench {
-  ModelSpec model = small_snapshots();
+  ModelSpec model = four_layers();
   CachePlan plan;
   std::shared_ptr<const ForwardNetwork> network;
   ForwardReferences references;
@@ -92,7 +76,7 @@ struct SnapshotBench {
 TEST_CASE("law: every family computes through a tree with snapshots what it computes without") {
   for (const RecurrentSpec& family : small_families()) {
     CAPTURE(family_name(family));
-    check_snapshots_passed(run_snapshots(small_snapshots(DType::fp32, family)));
+    check_snapshots_passed(run_snapshots(four_layers(DType::fp32, family)));
   }
 }
 
@@ -101,9 +85,9 @@ TEST_CASE("law: snapshots of narrow states, with a latent, attention of several 
   narrow.ssm_dtype = DType::bf16;
   whole.own.set(group_key::enable_partial_reuse, false);
   before.own.set(group_key::prunes_stale_leaves, true);
-  check_snapshots_passed(run_snapshots(small_snapshots(DType::bf16), narrow));
-  check_snapshots_passed(run_snapshots(small_snapshots(), whole), false);
-  check_snapshots_passed(run_snapshots(small_snapshots(), before));
+  check_snapshots_passed(run_snapshots(four_layers(DType::bf16), narrow));
+  check_snapshots_passed(run_snapshots(four_layers(), whole), false);
+  check_snapshots_passed(run_snapshots(four_layers(), before));
   const AttentionSpec mla{AttentionKind::mla, 4, 1, 24, 16, 0};
   check_snapshots_passed(run_snapshots(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, mla, 4)));
   ModelSpec several = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, {AttentionKind::full, 4, 2, 16, 16, 0}, 6);
@@ -114,51 +98,23 @@ TEST_CASE("law: snapshots of narrow states, with a latent, attention of several 
 TEST_CASE("law: the first manager is not run, and the report says the pools of the second") {
   EngineSpec first = tensorrt();
   first.own.set(group_key::use_kv_cache_manager_v2, false);
-  for (const ForwardResult& result : run_snapshots(small_snapshots(), first).results)
+  for (const ForwardResult& result : run_snapshots(four_layers(), first).results)
     CHECK(result.message == "how the first manager finds prefixes is not known");
   const SnapshotBench bench;
-  const ForwardReport report = run_snapshots(small_snapshots(), tensorrt(), {}, {ForwardCase::resume});
+  const ForwardReport report = run_snapshots(four_layers(), tensorrt(), {}, {ForwardCase::resume});
   REQUIRE(report.snapshots.has_value());
   CHECK(report.snapshots->state_bytes == bench.plan.arenas[1].bytes_per_id);
   CHECK(report.block_size_tokens == snapshot_case_block_tokens);
 }
 
 TEST_CASE("fault: every fault of a tree with snapshots is found in every family, by the case that owns it") {
-  for (const ForwardFault fault : forward_faults_of(rules_of_tensorrt_llm)) {
-    CAPTURE(to_string(fault));
-    double least = INFINITY;
-    for (const RecurrentSpec& family : small_families()) {
-      CAPTURE(family_name(family));
-      const ForwardCase owner = owner_of(info_of(fault));
-      const ForwardReport report = run_snapshots(small_snapshots(DType::bf16, family), tensorrt(), fault, {owner});
-      CHECK(report.caught());
-      REQUIRE(report.results.size() == 2);
-      for (const ForwardResult& result : report.results) {
-        CAPTURE(to_string(result.mode));
-        CAPTURE(result.message);
-        const bool has_place = owner == ForwardCase::fresh_blocks || result.mode == CacheMode::align;
-        CHECK((result.status == ForwardStatus::failed) == has_place);
-        CHECK((result.planted > 0) == has_place);
-        if (has_place) least = std::min(least, result.times_allowed());
-      }
-    }
-    CHECK(least > 2);
-    MESSAGE(fmt::format("{} found at {:.0f} times the bound at least", to_string(fault), least));
-  }
+  check_every_fault(tensorrt(), small_families(), 2, [](ForwardFault fault, const ForwardResult& result) {
+    return owner_of(info_of(fault)) == ForwardCase::fresh_blocks || result.mode == CacheMode::align;
+  });
 }
 
 TEST_CASE("fault: what is planted under snapshots is found in no case by chance: it is wrong, or it has no place") {
-  for (const ForwardFault fault : forward_faults_of(rules_of_tensorrt_llm)) {
-    CAPTURE(to_string(fault));
-    const ForwardReport report = run_snapshots(small_snapshots(), tensorrt(), fault);
-    for (const ForwardResult& result : report.results) {
-      CAPTURE(to_string(result.forward_case));
-      CAPTURE(to_string(result.mode));
-      CAPTURE(result.message);
-      CHECK((result.status == ForwardStatus::failed || result.status == ForwardStatus::does_not_apply));
-      CHECK((result.planted > 0) == (result.times_allowed() > 1));
-    }
-  }
+  check_none_found_by_chance(tensorrt(), true);
 }
 
 TEST_CASE("fault: a case of snapshots whose event did not take place has failed, though every output is right") {
@@ -196,16 +152,16 @@ TEST_CASE("edge: a prompt or a decode that the pools do not hold is said") {
 }
 
 TEST_CASE("edge: cases and faults that a tree with snapshots does not have are refused with those that it has") {
-  CHECK_THROWS_WITH_AS(run_snapshots(small_snapshots(), tensorrt(), {}, {ForwardCase::preemption}),
+  CHECK_THROWS_WITH_AS(run_snapshots(four_layers(), tensorrt(), {}, {ForwardCase::preemption}),
                        "--case preemption: requests of TensorRT-LLM go through a tree with snapshots, which has no "
                        "such case; take one of resume, branch, copy-on-write, fresh-blocks, recycling, chunks, "
                        "copy-on-match, tombstone, eviction",
                        InputError);
-  CHECK_THROWS_WITH_AS(run_snapshots(small_snapshots(), tensorrt(), ForwardFault::wrong_prefix),
+  CHECK_THROWS_WITH_AS(run_snapshots(four_layers(), tensorrt(), ForwardFault::wrong_prefix),
                        "--inject wrong-prefix: requests of TensorRT-LLM go through a tree with snapshots, which has no "
                        "such fault; take one of skip-zeroing, missed-page-copy, shared-state-slot, wrong-state-token, "
                        "stale-checkpoint, foreign-snapshot, lost-pages",
                        InputError);
-  CHECK_THROWS_WITH_AS(run_snapshots(small_snapshots(), {}, ForwardFault::lost_pages),
+  CHECK_THROWS_WITH_AS(run_snapshots(four_layers(), {}, ForwardFault::lost_pages),
                        doctest::Contains("--inject lost-pages: requests of vLLM"), InputError);
 }

@@ -8,8 +8,7 @@
 #include "base/error.h"
 #include "engines/sglang/rules.h"
 #include "planner/tree_settings.h"
-#include "tests/verify/forward/forward_models.h"
-#include "verify/forward/forward.h"
+#include "tests/verify/forward/forward_checks.h"
 #include "verify/forward/forward_tree.h"
 #include "verify/forward/forward_tree_case.h"
 
@@ -18,26 +17,11 @@ using namespace hybridkv::testing;
 
 namespace {
 
-EngineSpec sglang() {
-  EngineSpec engine;
-  engine.rules = &rules_of_sglang_0_5_23;
-  engine.strategy = Strategy::dual_pool;
-  engine.cache_mode = CacheMode::align;
-  engine.memory_bytes = std::int64_t{1} << 30;
-  return engine;
-}
+EngineSpec sglang() { return engine_of_rules(rules_of_sglang_0_5_23); }
 
 ForwardReport tree_report(const ModelSpec& model, const EngineSpec& engine = sglang(),
-                  std::optional<ForwardFault> fault = {}, std::vector<ForwardCase> cases = {}) {
-  ForwardSpec spec;
-  spec.scale = 1;
-  spec.fault = fault;
-  spec.cases = std::move(cases);
-  return verify_forward(model, engine, spec);
-}
-
-ModelSpec small(DType dtype = DType::fp32, const RecurrentSpec& family = GdnSpec{2, 4, 16, 16, 4}) {
-  return small_hybrid(family, dtype, {AttentionKind::full, 4, 2, 16, 16, 0}, 4);
+                          std::optional<ForwardFault> fault = {}, std::vector<ForwardCase> cases = {}) {
+  return unscaled_report(model, engine, fault, std::move(cases));
 }
 
 /// Families that the release runs beside attention.
@@ -69,7 +53,7 @@ TreeSettings tree_settings(std::int64_t page = 1) {
 TEST_CASE("law: every family computes through a radix tree what it computes without, in every strategy and page") {
   for (const RecurrentSpec& family : planned_families()) {
     CAPTURE(family_name(family));
-    const ForwardReport report = tree_report(small(DType::fp32, family));
+    const ForwardReport report = tree_report(four_layers(DType::fp32, family));
     check_tree(report);
     CHECK(report.results.size() == 5 * forward_cases_of(rules_of_sglang_0_5_23).size());
     for (const ForwardResult& result : report.results) CHECK(result.tolerance < 0.1);  // convolutions are bf16
@@ -80,8 +64,8 @@ TEST_CASE("law: the same with narrow states, fp8 K and V, a latent, and attentio
   EngineSpec narrow = sglang(), fp8 = sglang();
   narrow.ssm_dtype = DType::bf16;
   fp8.kv_dtype = DType::fp8_e4m3;
-  check_tree(tree_report(small(DType::bf16), narrow));
-  check_tree(tree_report(small(DType::bf16), fp8));
+  check_tree(tree_report(four_layers(DType::bf16), narrow));
+  check_tree(tree_report(four_layers(DType::bf16), fp8));
   const AttentionSpec latent{AttentionKind::mla, 4, 1, 24, 16, 0};
   check_tree(tree_report(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, latent, 4)));
   ModelSpec several = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, {AttentionKind::full, 4, 2, 16, 16, 0}, 6);
@@ -95,7 +79,7 @@ TEST_CASE("law: what the engine sets is run, and no more: strategy, page, overla
   engine.own.set(tree_key::mamba_radix_cache_strategy, TreeStrategy::extra_buffer);
   engine.own.set(tree_key::page_size, 64);
   engine.own.set(tree_key::skip_decode_lock, true);
-  const ForwardReport large = tree_report(small(), engine);
+  const ForwardReport large = tree_report(four_layers(), engine);
   check_tree(large);
   CHECK(large.results.size() == forward_cases_of(rules_of_sglang_0_5_23).size());
   for (const ForwardResult& result : large.results) CHECK(result.page_tokens == 64);
@@ -103,16 +87,16 @@ TEST_CASE("law: what the engine sets is run, and no more: strategy, page, overla
   CHECK(large.tree->grid_tokens == std::vector<std::int64_t>{64});
   engine = sglang();
   engine.own.set(tree_key::mamba_radix_cache_strategy, TreeStrategy::no_buffer);
-  const ForwardReport small_pages = tree_report(small(), engine);
+  const ForwardReport small_pages = tree_report(four_layers(), engine);
   check_tree(small_pages);
   for (const ForwardResult& result : small_pages.results) CHECK(result.page_tokens == 1);
   engine.own.set(tree_key::page_size, 16);
-  CHECK_THROWS_WITH_AS(tree_report(small(), engine),
+  CHECK_THROWS_WITH_AS(tree_report(four_layers(), engine),
                        doctest::Contains("engine.page_size: no_buffer needs pages of one token"),
                        SpecError);
   engine = sglang();
   engine.own.set(tree_key::overlap_schedule, false);
-  const ForwardReport plain = tree_report(small(), engine);
+  const ForwardReport plain = tree_report(four_layers(), engine);
   check_tree(plain);
   for (const ForwardResult& result : plain.results) CHECK(*result.strategy != TreeStrategy::extra_buffer_lazy);
 }
@@ -120,7 +104,7 @@ TEST_CASE("law: what the engine sets is run, and no more: strategy, page, overla
 TEST_CASE("edge: pages so large that prompts would be longer than a forward pass runs are said, not run") {
   EngineSpec engine = sglang();
   engine.own.set(tree_key::page_size, 512);
-  const ForwardReport report = tree_report(small(), engine);
+  const ForwardReport report = tree_report(four_layers(), engine);
   CHECK(!report.applies());
   CHECK(report.results.front().message ==
         "states every 512 tokens make prompts of 4096, more than the 2048 that a forward pass runs; take a smaller "
@@ -128,58 +112,31 @@ TEST_CASE("edge: pages so large that prompts would be longer than a forward pass
 }
 
 TEST_CASE("fault: every fault of an engine with a radix tree is found, with every strategy that has a place for it") {
-  for (const ForwardFault fault : forward_faults_of(rules_of_sglang_0_5_23)) {
-    CAPTURE(to_string(fault));
+  check_every_fault(sglang(), planned_families(), 5, [](ForwardFault fault, const ForwardResult& result) {
     const bool needs_tracking =
         fault == ForwardFault::wrong_tracking_slot || fault == ForwardFault::wrong_state_token;
-    double least = INFINITY;
-    for (const RecurrentSpec& family : planned_families()) {
-      CAPTURE(family_name(family));
-      const ForwardReport report = tree_report(small(DType::bf16, family), sglang(), fault, {owner_of(info_of(fault))});
-      CHECK(report.caught());
-      REQUIRE(report.results.size() == 5);
-      for (const ForwardResult& result : report.results) {
-        CAPTURE(to_string(*result.strategy));
-        CAPTURE(result.page_tokens);
-        const bool has_place = !needs_tracking || *result.strategy != TreeStrategy::no_buffer;
-        CHECK((result.status == ForwardStatus::failed) == has_place);
-        CHECK((result.planted > 0) == has_place);
-        if (has_place) least = std::min(least, result.times_allowed());
-      }
-    }
-    CHECK(least > 2);
-    MESSAGE(fmt::format("{} found at {:.0f} times the bound at least", to_string(fault), least));
-  }
+    return !needs_tracking || *result.strategy != TreeStrategy::no_buffer;
+  });
 }
 
 TEST_CASE("fault: what is planted is found in no case by chance: it is wrong, or it has no place") {
-  for (const ForwardFault fault : forward_faults_of(rules_of_sglang_0_5_23)) {
-    CAPTURE(to_string(fault));
-    const ForwardReport report = tree_report(small(), sglang(), fault);
-    for (const ForwardResult& result : report.results) {
-      CAPTURE(to_string(result.forward_case));
-      CAPTURE(to_string(*result.strategy));
-      CAPTURE(result.page_tokens);
-      CAPTURE(result.message);
-      CHECK((result.status == ForwardStatus::failed || result.status == ForwardStatus::does_not_apply));
-    }
-  }
+  check_none_found_by_chance(sglang(), false);
 }
 
 TEST_CASE("edge: cases and faults that a release does not have are refused with those that it has") {
-  CHECK_THROWS_WITH_AS(tree_report(small(), sglang(), {}, {ForwardCase::drafts}),
+  CHECK_THROWS_WITH_AS(tree_report(four_layers(), sglang(), {}, {ForwardCase::drafts}),
                        "--case drafts: requests of SGLang 0.5.23 go through a radix tree, which has no such case; take "
                        "one of chunks, copy-on-match, branch, tombstone, eviction, decode-state, fresh-blocks, "
                        "recycling",
                        InputError);
-  CHECK_THROWS_WITH_AS(tree_report(small(), sglang(), ForwardFault::wrong_prefix),
+  CHECK_THROWS_WITH_AS(tree_report(four_layers(), sglang(), ForwardFault::wrong_prefix),
                        doctest::Contains("--inject wrong-prefix: requests of SGLang 0.5.23 go through a radix tree, "
                                          "which has no such fault; take one of skip-zeroing, shared-state-slot"),
                        InputError);
-  CHECK_THROWS_WITH_AS(tree_report(small(), {}, {}, {ForwardCase::tombstone}),
+  CHECK_THROWS_WITH_AS(tree_report(four_layers(), {}, {}, {ForwardCase::tombstone}),
                        doctest::Contains("--case tombstone: requests of vLLM main of June 2026 with PR 35703 go"),
                        InputError);
-  ModelSpec jamba = small(DType::bf16, Mamba1Spec{32, 16, 4});
+  ModelSpec jamba = four_layers(DType::bf16, Mamba1Spec{32, 16, 4});
   CHECK_THROWS_WITH_AS(tree_report(jamba), doctest::Contains("runs no model with attention and mamba1 layers"),
                        SpecError);
 }

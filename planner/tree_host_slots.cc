@@ -24,9 +24,10 @@ double host_ratio(const EngineSpec& engine) {
 /// A page more than what is asked for, as the engine rounds.
 std::int64_t host_slots(const EngineSpec& engine, std::int64_t device_slots, std::int64_t slot_bytes,
                         std::int64_t page) {
-  const auto size = engine.own.find(tree_key::hicache_size);
-  const double slots = size ? std::floor(static_cast<double>(*size) * decimal_gigabyte / static_cast<double>(slot_bytes))
-                            : static_cast<double>(device_slots) * host_ratio(engine);
+  const auto gigabytes = engine.own.find(tree_key::hicache_size);
+  const double slots =
+      gigabytes ? std::floor(static_cast<double>(*gigabytes) * decimal_gigabyte / static_cast<double>(slot_bytes))
+                : static_cast<double>(device_slots) * host_ratio(engine);
   if (!(slots < 0x1p62)) throw InputError("number too large for 64 bits: slots on the host");
   return (Checked(static_cast<std::int64_t>(slots) / page) + 1) * page;
 }
@@ -60,9 +61,9 @@ TreeHost tree_host_slots(const EngineSpec& engine, const TreePools& pools) {
                 .states = host_slots(engine, pools.split.state_slots, pools.state_slot_bytes, 1),
                 .copies = engine.own[tree_key::hicache_write_policy]};
   if (host.tokens > tokens) return host;
-  const SettingKey& set = engine.own.find(tree_key::hicache_size) ? static_cast<const SettingKey&>(tree_key::hicache_size)
-                                                                  : tree_key::hicache_ratio;
-  throw SpecError(fmt::format("engine.{}", set.name),
+  const std::string_view set =
+      engine.own.find(tree_key::hicache_size) ? tree_key::hicache_size.name : tree_key::hicache_ratio.name;
+  throw SpecError(fmt::format("engine.{}", set),
                   fmt::format("gives {} token slots on the host and the device has {}; the engine starts with more "
                               "there alone", host.tokens, tokens));
 }

@@ -205,7 +205,6 @@ class QuestionMaker {
     if (one_in(6)) add("engine.overlap_schedule", "false");
     if (one_in(8)) add("engine.skip_decode_lock", "true");
     if (one_in(10)) add("engine.unified_memory", "true");
-    if (one_in(10)) add("engine.enable_hierarchical_cache", "true");
   }
 
   void choose_types() {

@@ -141,9 +141,9 @@ class RadixTree {
   void evict_tokens(std::int64_t tokens);
   /// Evicts states that nobody locks, least recently used first, until `states` are free again or none is left.
   void evict_states(std::int64_t states);
-  /// Loads what a hit has on the host alone, KV of the nodes above too, and takes a slot for the request to run in where
-  /// a state is loaded. False, with nothing loaded and taken, where the device has no room, or for a few tokens without
-  /// a state. Pre: is_away(node).
+  /// Loads what a hit has on the host alone, KV of the nodes above too, and takes a slot for the request to run in
+  /// where a state is loaded. False, with nothing loaded and taken, where the device has no room, or for a few tokens
+  /// without a state. Pre: is_away(node).
   bool load_back(TreeNodeId node, StateSlot& running);
 
   /// Where set, called of every state that comes or goes: the chain of the run that it ends in, and its tokens.

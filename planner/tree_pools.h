@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/token_state_split.h"
+#include "planner/tree_host.h"
 
 namespace hybridkv {
 
@@ -31,11 +32,14 @@ struct TreePools {
   std::int64_t decode_tokens = 1;     ///< I, the same while decoding
   TokenStateSplit split;
   std::optional<UnifiedPool> unified; ///< the elastic buffer, where the engine makes one
+  TreeHost host;                      ///< the tier behind both, where there is one; its rules are read, not run
   std::vector<LengthAdvice> advice;   ///< for the lengths asked about, where some ratio lets one run
   bool operator==(const TreePools&) const = default;
 
   /// The dummy page of the tokens, which the split leaves out of its budget. Source: SGLang 0.5.23, run.
   std::int64_t unbudgeted_bytes() const { return page_tokens * token_bytes; }
+  /// What a rank takes of the host.
+  std::int64_t host_bytes() const { return host.tokens * token_bytes + host.states * state_slot_bytes; }
   /// States of draft steps and rings, which lie beside the pools.
   std::int64_t outside_bytes() const { return split.draft_state_bytes + split.ring_bytes; }
 };

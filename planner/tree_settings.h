@@ -5,6 +5,7 @@
 
 #include "planner/own_settings.h"
 #include "planner/token_state_split.h"
+#include "planner/tree_host.h"
 
 namespace hybridkv::tree_key {
 
@@ -13,6 +14,14 @@ inline constexpr auto strategy_choices = [] {
   std::array<std::string_view, tree_strategy_names.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i)
     names[i] = name_in(tree_strategy_names, static_cast<TreeStrategy>(i));
+  return names;
+}();
+
+/// The same of what goes to the host.
+inline constexpr auto host_copies_choices = [] {
+  std::array<std::string_view, host_copies_names.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    names[i] = name_in(host_copies_names, static_cast<HostCopies>(i));
   return names;
 }();
 
@@ -42,5 +51,17 @@ inline constexpr Setting<std::int64_t> max_total_tokens{{.name = "max_total_toke
 /// Ranks that share requests beside tensor_parallel.
 inline constexpr Setting<std::int64_t> attention_data_parallel{
     {.name = "attention_data_parallel", .type = SettingType::count, .standard = 1}};
+/// What is evicted stays findable on the host.
+inline constexpr Setting<bool> enable_hierarchical_cache{
+    {.name = "enable_hierarchical_cache", .type = SettingType::flag, .standard = false}};
+/// Slots of the host over those of the device, one number; 2 unless set.
+inline constexpr Setting<std::vector<double>> hicache_ratio{{.name = "hicache_ratio", .type = SettingType::shares}};
+/// 10^9 bytes on the host of each pool of a rank, instead of a ratio.
+inline constexpr Setting<std::int64_t> hicache_size{{.name = "hicache_size", .type = SettingType::amount}};
+/// When a copy is made.
+inline constexpr Setting<HostCopies> hicache_write_policy{{.name = "hicache_write_policy",
+                                                           .type = SettingType::choice,
+                                                           .standard = 0,
+                                                           .choices = host_copies_choices}};
 
 }  // namespace hybridkv::tree_key

@@ -8,6 +8,7 @@
 #include "planner/replay_ring.h"
 #include "planner/split_decisions.h"
 #include "planner/tensor_pool_rules.h"
+#include "planner/tree_host_slots.h"
 #include "planner/tree_settings.h"
 
 namespace hybridkv {
@@ -111,6 +112,7 @@ void validate_tree_engine(const ModelSpec& model, const EngineSpec& engine) {
   refuse_unserved(model, engine);
   refuse_numbers(engine);
   refuse_replay(engine);
+  validate_tree_host(engine);
 }
 
 TreeStrategy tree_strategy(const EngineSpec& engine) {
@@ -177,6 +179,7 @@ TreePools make_tree_pools(std::span<const SpecPlan> specs, const BlockSizes& blo
   }
   const SplitInputs split = split_inputs(pools, ring_of(specs, inputs), inputs);
   pools.split = split_memory(split);
+  pools.host = tree_host_slots(inputs.engine, pools);
   if (inputs.engine.own[tree_key::unified_memory]) pools.unified = unified_pool(split, pools.split);
   for (const std::int64_t tokens : inputs.limits.max_model_lens)
     if (const auto advice = advise_ratio(split, pools.split, tokens))

@@ -95,6 +95,8 @@ std::vector<EngineSpec> TreeSpace::engines() const {
     EngineSpec engine = spec_.engine;
     engine.cache_mode = mode;
     if (!keeps_prefixes(engine)) {
+      // A host tier has no use without a tree, and the engine refuses it.
+      if (spec_.space.modes.empty() && engine.own[tree_key::enable_hierarchical_cache]) continue;
       add_ratios(engine, engines);
       continue;
     }

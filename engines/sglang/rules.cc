@@ -29,7 +29,12 @@ constexpr OwnKey keys_of_sglang[] = {
      "state slots over all attention ranks; default: by state_memory_ratio"},
     {&tree_key::max_total_tokens, "at most so many token slots; default: what the memory holds"},
     {&tree_key::attention_data_parallel, "attention ranks that share requests, each with pools of its own; "
-                                         "tensor_parallel counts the ranks that share heads"}};
+                                         "tensor_parallel counts the ranks that share heads"},
+    {&tree_key::enable_hierarchical_cache,
+     "HiCache: what is evicted stays findable on the host; its rules are read, not run"},
+    {&tree_key::hicache_ratio, "slots on the host over those of the device, one number above 1; default 2.0"},
+    {&tree_key::hicache_size, "10^9 bytes on the host of each of both pools of a rank; default: by hicache_ratio"},
+    {&tree_key::hicache_write_policy, "when K, V and states are copied to the host"}};
 
 constexpr std::string_view taken_by_sglang[] = {"state_memory_ratio", "max_running_requests", "speculative_tokens",
                                                 "mtp_layers", "physical_order", "backend_form"};

@@ -31,6 +31,15 @@ void add_sglang_limits(CommandLine& line, const EngineSpec& engine) {
   if (engine.own[tree_key::unified_memory]) line.add("--enable-unified-memory");
 }
 
+void add_sglang_host(CommandLine& line, const EngineSpec& engine) {
+  if (!engine.own[tree_key::enable_hierarchical_cache]) return;
+  line.add("--enable-hierarchical-cache");
+  if (const auto size = engine.own.find(tree_key::hicache_size)) line.add("--hicache-size", *size);
+  if (const auto ratio = engine.own.find(tree_key::hicache_ratio))
+    line.add(fmt::format("--hicache-ratio {}", ratio->front()));
+  line.add("--hicache-write-policy", std::string(to_string(engine.own[tree_key::hicache_write_policy])));
+}
+
 void add_sglang_types(CommandLine& line, const EngineSpec& engine, const ModelSpec& model) {
   if (engine.kv_dtype) line.add("--kv-cache-dtype", engine_name(*engine.kv_dtype));
   if (const auto dtype = engine.ssm_dtype ? engine.ssm_dtype : model.ssm_dtype)
@@ -99,6 +108,7 @@ ServeCommand serve_sglang(const Served& served) {
   line.add("--context-length", served_length(served.limits));
   for (const EngineSetting& setting : served.settings) line.add(setting.flag);
   add_sglang_limits(line, engine);
+  add_sglang_host(line, engine);
   add_sglang_types(line, engine, served.model);
   add_sglang_drafts(line, engine);
   say_what_sglang_lacks(served, serve.beside);

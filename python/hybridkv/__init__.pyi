@@ -429,6 +429,10 @@ class Keys(TypedDict, total=False):
     max_mamba_cache_size: Any
     max_total_tokens: Any
     attention_data_parallel: Any
+    enable_hierarchical_cache: Any
+    hicache_ratio: Any
+    hicache_size: Any
+    hicache_write_policy: Any
     max_batch_size: Any
     tokens_per_block: Any
     avg_seq_len: Any

@@ -62,6 +62,10 @@ std::vector<std::pair<std::string, std::string>> tree_pool_facts(const CachePlan
                                    has_source_only_rings(plan) ? "; of kda layers a rule that is read, not run" : ""));
   for (const LengthAdvice& advice : tree_pools.advice)
     if (advice.tokens == capacity.max_model_len) facts.emplace_back("split", advice_text(advice));
+  if (tree_pools.host.exists())
+    facts.emplace_back("host", fmt::format("{} tokens and {} states, {} of a rank (read, not run): {}",
+                                           human_count(tree_pools.host.tokens), human_count(tree_pools.host.states),
+                                           exact_bytes(tree_pools.host_bytes()), to_string(tree_pools.host.copies)));
   if (tree_pools.unified)
     facts.emplace_back("elastic", fmt::format("one buffer of {} (read, not run): up to {} tokens or {} states, a state "
                                               "costs {} tokens; what is planned below is where it starts",

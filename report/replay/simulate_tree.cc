@@ -80,8 +80,17 @@ std::string tree_modelled(const SimulateAnswer& answer) {
     add(s.decodes && s.strategy == TreeStrategy::extra_buffer_lazy,
         "requests that end while a lazy strategy writes a state");
     add(s.decodes && s.skip_decode_lock, "states that are not locked during decode");
+    add(s.host.exists(), "the host tier");
   }
   return modelled_names_sentence(rules);
+}
+
+/// What lies behind the pools of a cache, and what it was good for.
+std::string host_tier_text(const TreeStats& stats) {
+  const TreeHost& host = stats.settings.host;
+  return fmt::format("{} tokens and {} states behind the pools, {}; loaded back: {} tokens and {} states",
+                     human_count(host.tokens), human_count(host.states), to_string(host.copies),
+                     human_count(stats.loaded_tokens), human_count(stats.loaded_states));
 }
 
 /// How requests come, and what the pools of the first cache follow.
@@ -92,10 +101,15 @@ std::vector<std::pair<std::string, std::string>> tree_facts(const SimulateAnswer
     states += fmt::format(": a state at most every {} tokens of a prefill{}", human_count(first.checkpoint_grid()),
                           first.decodes ? fmt::format(", every {} of a decode", human_count(first.decode_grid()))
                                         : std::string());
-  return {{"driver", first.decodes ? "one request at a time in the order of the trace, prefill and decode"
-                                   : "one request at a time in the order of the trace, prefill only"},
-          {"states", states},
-          {"chunks", fmt::format("of at most {} tokens", human_count(first.chunk_tokens))}};
+  std::vector<std::pair<std::string, std::string>> facts{
+      {"driver", first.decodes ? "one request at a time in the order of the trace, prefill and decode"
+                               : "one request at a time in the order of the trace, prefill only"},
+      {"states", states},
+      {"chunks", fmt::format("of at most {} tokens", human_count(first.chunk_tokens))}};
+  for (const ReplayedCache& cache : answer.caches)
+    if (const TreeStats& stats = Tree::stats_of(cache); stats.settings.host.exists())
+      facts.emplace_back("host", host_tier_text(stats));
+  return facts;
 }
 
 IndexReport tree_report(const SimulateAnswer& answer) {
@@ -154,7 +168,18 @@ Table tree_counters(const SimulateAnswer& answer) {
   return Tree::table(fields, answer);
 }
 
-ordered_json tree_extras(const ReplayedCache&) { return ordered_json::object(); }
+ordered_json tree_extras(const ReplayedCache& cache) {
+  const TreeStats& stats = Tree::stats_of(cache);
+  const TreeHost& host = stats.settings.host;
+  ordered_json json = ordered_json::object();
+  if (!host.exists()) return json;
+  json["host"] = {{"token_slots", host.tokens},
+                  {"state_slots", host.states},
+                  {"write_policy", std::string(to_string(host.copies))},
+                  {"loaded_tokens", stats.loaded_tokens},
+                  {"loaded_states", stats.loaded_states}};
+  return json;
+}
 
 ordered_json tree_requests_json(const ReplayedCache& cache) { return to_json(tree_requests({&cache, 1})); }
 

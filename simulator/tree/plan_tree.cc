@@ -26,7 +26,8 @@ TreeSettings tree_settings_of(const CachePlan& plan, const ModelSpec& model, con
                         .track_interval = track_interval(engine),
                         .strategy = pools.strategy,
                         .overlap = engine.own[tree_key::overlap_schedule],
-                        .skip_decode_lock = engine.own[tree_key::skip_decode_lock]};
+                        .skip_decode_lock = engine.own[tree_key::skip_decode_lock],
+                        .host = pools.host};
   settings.check();
   return settings;
 }

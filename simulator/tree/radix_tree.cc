@@ -15,7 +15,11 @@ RadixTree::RadixTree(const Settings& settings)
       rows_(1),
       index_(1),
       leaves_(1),
-      by_state_(1) {}
+      by_state_(1),
+      host_leaves_(1),
+      by_host_state_(1),
+      free_host_tokens_(settings.host.tokens),
+      free_host_states_(settings.host.states) {}
 
 TreeNodeId RadixTree::next_child(Walk& walk) const {
   const std::int64_t page_end = walk.tokens + settings_.page;
@@ -64,6 +68,8 @@ TreeNodeId RadixTree::new_node() {
     index_.add_block();
     leaves_.add_block();
     by_state_.add_block();
+    host_leaves_.add_block();
+    by_host_state_.add_block();
     return static_cast<TreeNodeId>(nodes_.size() - 1);
   }
   const TreeNodeId id = unused_.back();
@@ -86,7 +92,8 @@ TreeNodeId RadixTree::split(TreeNodeId id, std::int64_t at) {
   contract([&] { return lower.start < at && at < lower.end && at % settings_.page == 0; },
            "a node is cut inside, between pages");
   upper = {.start = lower.start, .end = at, .first_run = lower.first_run, .last_run = run_of(lower, at - 1),
-           .runs = lower.runs, .parent = lower.parent, .children = 1, .locks = lower.locks};
+           .runs = lower.runs, .parent = lower.parent, .children = 1, .device_children = lower.on_device ? 1U : 0U,
+           .locks = lower.locks, .uses = lower.uses, .on_device = lower.on_device, .on_host = lower.on_host};
   upper.chain = runs_.run(upper.runs, upper.last_run).chain;
   runs_.share(lower.runs);
   lower.start = at;
@@ -95,7 +102,7 @@ TreeNodeId RadixTree::split(TreeNodeId id, std::int64_t at) {
   index_.erase(id);
   index_.insert(key, upper_id);
   index_.insert(first_page_key(lower), id);
-  if (settings_.numbers_pages) {
+  if (settings_.numbers_pages && lower.on_device) {
     PageRows& rows = rows_[id];
     const auto cut = rows.begin() + (at - upper.start) / settings_.page;
     rows_[upper_id].assign(rows.begin(), cut);
@@ -123,22 +130,32 @@ TreeNodeId RadixTree::add_leaf(const Walk& walk, PageRows rows) {
   leaf.chain = walk.prompt[last].chain;
   leaf.runs = runs_.keep(walk.prompt.subspan(first, last - first + 1), leaf.first_run);
   index_.insert(first_page_key(leaf), id);
-  if (settings_.numbers_pages) rows_[id] = std::move(rows);
-  Node& parent = nodes_[walk.node];
-  if (walk.node != tree_root && parent.children == 0) leaves_.remove(walk.node);
-  ++parent.children;
-  leaves_.push_back(id);
+  ++nodes_[walk.node].children;
   leaf.used = ++clock_;
-  tokens_ += size(leaf);
-  evictable_tokens_ += size(leaf);
+  gain_kv(id, std::move(rows));
   return id;
+}
+
+void RadixTree::gain_kv(TreeNodeId id, PageRows rows) {
+  Node& node = nodes_[id];
+  if (settings_.numbers_pages) rows_[id] = std::move(rows);
+  if (host_leaves_.contains(id)) host_leaves_.remove(id);
+  if (node.parent != tree_root && nodes_[node.parent].device_children == 0) leaves_.remove(node.parent);
+  ++nodes_[node.parent].device_children;
+  join_leaves(leaves_, id, leaves_.previous(tree_root));
+  node.on_device = true;
+  tokens_ += size(node);
+  evictable_tokens_ += size(node);
 }
 
 void RadixTree::use_now(TreeNodeId id) {
   nodes_[id].used = ++clock_;
-  if (id == tree_root || nodes_[id].children > 0) return;
-  leaves_.remove(id);
-  leaves_.push_back(id);
+  if (id == tree_root) return;
+  for (FreeQueue* const leaves : {&leaves_, &host_leaves_}) {
+    if (!leaves->contains(id)) continue;
+    leaves->remove(id);
+    leaves->push_back(id);
+  }
 }
 
 TreeMatch RadixTree::match(std::span<const TokenRun> prompt, std::int64_t limit) {
@@ -150,15 +167,21 @@ TreeMatch RadixTree::match(std::span<const TokenRun> prompt, std::int64_t limit)
     walk.node = whole ? child : split(child, common);
     walk.tokens = found.kv_tokens = common;
     walk.run = static_cast<std::size_t>(nodes_[walk.node].last_run);
-    if (!settings_.has_states || has_state(walk.node)) {
+    if (has_hit(walk.node)) {
       found.node = walk.node;
       found.hit_tokens = common;
+      if (has_host() && !is_away(walk.node)) {
+        found.device_node = walk.node;
+        found.device_tokens = common;
+      }
     }
     if (!whole) break;
   }
   if (found.node != tree_root && settings_.has_states) {
-    by_state_.remove(found.node);
-    by_state_.push_back(found.node);
+    if (has_state(found.node)) {
+      by_state_.remove(found.node);
+      by_state_.push_back(found.node);
+    }
     if (!std::exchange(nodes_[found.node].state_used, true)) ++used_states_;
   }
   path_.clear();
@@ -170,45 +193,59 @@ TreeMatch RadixTree::match(std::span<const TokenRun> prompt, std::int64_t limit)
 TreeInsertion RadixTree::insert(std::span<const TokenRun> prompt, std::int64_t tokens, StateSlot offered,
                                 const OfferedPages& pages) {
   Walk walk{.prompt = prompt, .limit = tokens - tokens % settings_.page};
+  PageRows given;
+  if (settings_.numbers_pages) {
+    const std::int64_t count = std::max<std::int64_t>(0, walk.limit - pages.protected_tokens) / settings_.page;
+    given.assign(pages.rows->begin(), pages.rows->begin() + count);
+    pages.rows->erase(pages.rows->begin(), pages.rows->begin() + count);
+  }
+  const auto rows_of_tokens = [&](std::int64_t start, std::int64_t end) {
+    return rows_between(given, pages.protected_tokens, start, end);
+  };
   for (TreeNodeId child; (child = next_child(walk)) != tree_root;) {
     use_now(child);
     const std::int64_t common = common_tokens(walk, nodes_[child]);
     const bool whole = common == nodes_[child].end;
     walk.node = whole ? child : split(child, common);
+    const std::int64_t own_start = std::max(walk.tokens, pages.protected_tokens);
+    if (!nodes_[walk.node].on_device) gain_kv(walk.node, rows_of_tokens(walk.tokens, common));
+    else if (own_start < common)
+      token_pool_.give((common - own_start) / settings_.page, rows_of_tokens(own_start, common));
     walk.tokens = common;
     walk.run = static_cast<std::size_t>(nodes_[walk.node].last_run);
+    if (pages.is_use) count_use(walk.node);
     if (!whole) break;
   }
   TreeInsertion done{.existing_tokens = walk.tokens};
   expects(walk.tokens >= std::min(pages.protected_tokens, walk.limit), "what a request protects is in the tree");
-  const std::int64_t duplicates =
-      std::max<std::int64_t>(0, walk.tokens - pages.protected_tokens) / settings_.page;
-  PageRows rows;
-  if (settings_.numbers_pages) {
-    PageRows& own = *pages.rows;
-    const auto old_end = own.begin() + duplicates;
-    const auto new_end =
-        own.begin() + std::max<std::int64_t>(0, walk.limit - pages.protected_tokens) / settings_.page;
-    token_pool_.give(duplicates, std::span(own.data(), static_cast<std::size_t>(duplicates)));
-    rows.assign(old_end, new_end);
-    own.erase(own.begin(), new_end);
-  } else {
-    token_pool_.give(duplicates, {});
-  }
-  done.node = walk.tokens < walk.limit ? add_leaf(walk, std::move(rows)) : walk.node;
-  if (offered == 0 || done.node == tree_root) return done;
-  Node& end = nodes_[done.node];
-  if (end.state != 0) {
-    by_state_.remove(done.node);
-  } else {
-    end.state = offered;
-    end.state_used = false;
-    done.took_state = true;
-  }
-  by_state_.push_back(done.node);
-  if (done.took_state) tell(done.node, TreeStateChange::kept);
+  const bool is_new = walk.tokens < walk.limit;
+  done.node = is_new ? add_leaf(walk, rows_of_tokens(walk.tokens, walk.limit)) : walk.node;
+  if (offered != 0 && done.node != tree_root) done.took_state = keep_state(done.node, offered);
+  if (is_new && pages.is_use) count_use(done.node);
   if (done.took_state && settings_.max_states_per_path >= 0) trim_path(done.node);
   return done;
+}
+
+PageRows RadixTree::rows_between(const PageRows& given, std::int64_t first, std::int64_t start,
+                                 std::int64_t end) const {
+  if (!settings_.numbers_pages) return {};
+  const auto at = [&](std::int64_t tokens) { return given.begin() + (tokens - first) / settings_.page; };
+  return PageRows(at(start), at(end));
+}
+
+bool RadixTree::keep_state(TreeNodeId id, StateSlot offered) {
+  Node& end = nodes_[id];
+  const bool is_new = end.state == 0;
+  if (is_new) {
+    if (by_host_state_.contains(id)) by_host_state_.remove(id);
+    end.state = offered;
+    end.state_used = false;
+  } else {
+    by_state_.remove(id);
+  }
+  by_state_.push_back(id);
+  if (is_new) tell(id, TreeStateChange::kept);
+  return is_new;
 }
 
 void RadixTree::lock(TreeNodeId node) {
@@ -239,20 +276,21 @@ void RadixTree::drop_state(TreeNodeId id) {
   by_state_.remove(id);
   free_states_.push_back(nodes_[id].state);
   nodes_[id].state = 0;
+  if (nodes_[id].state_on_host) by_host_state_.push_back(id);
 }
 
 void RadixTree::evict_state(TreeNodeId id) {
   ++evictions_.states;
   if (!nodes_[id].state_used) ++evictions_.unused_states;
-  tell(id, TreeStateChange::evicted);
+  if (!nodes_[id].state_on_host) tell(id, TreeStateChange::evicted);
   drop_state(id);
 }
 
-void RadixTree::join_leaves(TreeNodeId id, TreeNodeId after) {
+void RadixTree::join_leaves(FreeQueue& leaves, TreeNodeId id, TreeNodeId after) {
   const std::int64_t used = nodes_[id].used;
-  while (after != tree_root && nodes_[after].used > used) after = leaves_.previous(after);
-  for (TreeNodeId next; (next = leaves_.next(after)) != tree_root && nodes_[next].used < used;) after = next;
-  leaves_.insert_after(after, id);
+  while (after != tree_root && nodes_[after].used > used) after = leaves.previous(after);
+  for (TreeNodeId next; (next = leaves.next(after)) != tree_root && nodes_[next].used < used;) after = next;
+  leaves.insert_after(after, id);
 }
 
 TreeNodeId RadixTree::remove_leaf(TreeNodeId id) {
@@ -260,8 +298,17 @@ TreeNodeId RadixTree::remove_leaf(TreeNodeId id) {
   contract([&] { return leaf.children == 0 && leaf.locks == 0 && leaf.state_locks == 0; },
            "a leaf is removed that nobody locks");
   if (leaf.state != 0) evict_state(id);
+  --nodes_[leaf.parent].children;
+  const TreeNodeId new_leaf = lose_kv(id);
+  free_node(id);
+  return new_leaf;
+}
+
+TreeNodeId RadixTree::lose_kv(TreeNodeId id) {
+  Node& leaf = nodes_[id];
   const TreeNodeId before = leaves_.previous(id);
   leaves_.remove(id);
+  leaf.on_device = false;
   tokens_ -= size(leaf);
   evictable_tokens_ -= size(leaf);
   evictions_.tokens += size(leaf);
@@ -273,10 +320,17 @@ TreeNodeId RadixTree::remove_leaf(TreeNodeId id) {
     token_pool_.give(size(leaf) / settings_.page, {});
   }
   const TreeNodeId parent = leaf.parent;
-  free_node(id);
-  if (--nodes_[parent].children > 0 || parent == tree_root) return tree_root;
-  join_leaves(parent, before);
+  if (--nodes_[parent].device_children > 0 || parent == tree_root) return tree_root;
+  join_leaves(leaves_, parent, before);
   return parent;
+}
+
+TreeNodeId RadixTree::evict_leaf(TreeNodeId id) {
+  if (!has_host()) return remove_leaf(id);
+  if (!nodes_[id].on_host && settings_.host.copies == HostCopies::write_back) copy_to_host(id);
+  if (nodes_[id].on_host) return move_to_host(id);
+  drop_copies_below(id);
+  return remove_leaf(id);
 }
 
 void RadixTree::evict_tokens(std::int64_t tokens) {
@@ -287,7 +341,7 @@ void RadixTree::evict_tokens(std::int64_t tokens) {
       continue;
     }
     const TreeNodeId next = leaves_.next(id);
-    const TreeNodeId parent = remove_leaf(id);
+    const TreeNodeId parent = evict_leaf(id);
     const bool parent_first = parent != tree_root && (next == tree_root || nodes_[parent].used < nodes_[next].used);
     id = parent_first ? parent : next;
   }
@@ -299,8 +353,8 @@ void RadixTree::evict_states(std::int64_t states) {
     const TreeNodeId next = by_state_.next(id);
     const Node& node = nodes_[id];
     if (node.state_locks == 0) {
-      if (node.children == 0 && node.locks == 0) {
-        remove_leaf(id);
+      if (node.device_children == 0 && node.locks == 0) {
+        evict_leaf(id);
       } else {
         evict_state(id);
       }
@@ -317,7 +371,7 @@ void RadixTree::trim_path(TreeNodeId tail) {
   for (auto id = path_.rbegin(); id != path_.rend() && excess > 0; ++id) {
     const Node& node = nodes_[*id];
     if (*id == tail || node.state_locks > 0 || node.children != 1) continue;
-    tell(*id, TreeStateChange::trimmed);
+    if (!node.state_on_host) tell(*id, TreeStateChange::trimmed);
     drop_state(*id);
     ++trimmed_states_;
     --excess;

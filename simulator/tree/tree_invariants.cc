@@ -36,6 +36,7 @@ class TreeChecker {
     check_locks();
     check_leaves();
     check_states();
+    check_host();
     check_counters();
     check_request();
     check_slots();
@@ -73,8 +74,14 @@ class TreeChecker {
   }
 
   void check_children() {
-    std::vector<std::uint32_t> children(nodes_.size());
-    each_node([&](TreeNodeId id) { ++children[nodes_[id].parent]; });
+    std::vector<std::uint32_t> children(nodes_.size()), on_device(nodes_.size());
+    each_node([&](TreeNodeId id) {
+      ++children[nodes_[id].parent];
+      on_device[nodes_[id].parent] += nodes_[id].on_device ? 1 : 0;
+    });
+    for (TreeNodeId id = 0; id < nodes_.size(); ++id)
+      require((id != tree_root && !alive_[id]) || on_device[id] == nodes_[id].device_children,
+              "node {} has {} children on the device and counts {}", id, on_device[id], nodes_[id].device_children);
     for (TreeNodeId id = 0; id < nodes_.size(); ++id)
       require(id != tree_root && !alive_[id] ? true : children[id] == nodes_[id].children,
               "node {} has {} children and counts {}", id, children[id], nodes_[id].children);
@@ -131,14 +138,40 @@ class TreeChecker {
   void check_leaves() {
     const std::vector<TreeNodeId> leaves = listed(TreePeek::leaves(tree_), "leaves");
     for (std::size_t i = 0; i < leaves.size(); ++i) {
-      require(alive_[leaves[i]] && nodes_[leaves[i]].children == 0, "node {} is listed and no leaf", leaves[i]);
+      require(alive_[leaves[i]] && is_device_leaf(leaves[i]), "node {} is listed and no leaf", leaves[i]);
       require(i == 0 || nodes_[leaves[i - 1]].used < nodes_[leaves[i]].used, "leaf {} stands before an older one",
               leaves[i]);
     }
     const std::set<TreeNodeId> set(leaves.begin(), leaves.end());
     each_node([&](TreeNodeId id) {
-      require(nodes_[id].children > 0 || set.contains(id), "leaf {} is not listed", id);
+      require(!is_device_leaf(id) || set.contains(id), "leaf {} is not listed", id);
     });
+  }
+
+  bool is_device_leaf(TreeNodeId id) const { return nodes_[id].on_device && nodes_[id].device_children == 0; }
+
+  void check_host() {
+    std::int64_t tokens = tree_.free_host_tokens(), states = tree_.free_host_states();
+    std::set<TreeNodeId> leaves, away;
+    each_node([&](TreeNodeId id) {
+      const auto& node = nodes_[id];
+      require(node.on_device || node.on_host, "node {} has KV nowhere", id);
+      require(!node.on_device || nodes_[node.parent].on_device, "node {} hangs on the device below one that left", id);
+      require(node.on_device || (node.state == 0 && node.locks == 0), "node {} holds what left the device", id);
+      require(node.on_host || !node.state_on_host, "node {} has its state alone on the host", id);
+      tokens += node.on_host ? size(id) : 0;
+      states += node.state_on_host ? 1 : 0;
+      if (!node.on_device && node.children == 0) leaves.insert(id);
+      if (node.state_on_host && node.state == 0) away.insert(id);
+    });
+    require(tokens == tree_.settings().host.tokens, "{} tokens of the host are counted", tokens);
+    require(states == tree_.settings().host.states, "{} states of the host are counted", states);
+    const auto require_listed = [&](const FreeQueue& list, const std::set<TreeNodeId>& nodes, const char* name) {
+      const std::vector<TreeNodeId> found = listed(list, name);
+      require(std::set<TreeNodeId>(found.begin(), found.end()) == nodes, "the list of {} has others", name);
+    };
+    require_listed(TreePeek::host_leaves(tree_), leaves, "leaves of the host");
+    require_listed(TreePeek::by_host_state(tree_), away, "states of the host");
   }
 
   void check_states() {
@@ -154,6 +187,7 @@ class TreeChecker {
   void check_counters() {
     std::int64_t tokens = 0, evictable = 0;
     each_node([&](TreeNodeId id) {
+      if (!nodes_[id].on_device) return;
       tokens += size(id);
       evictable += nodes_[id].locks == 0 ? size(id) : 0;
     });
@@ -204,6 +238,7 @@ class TreeChecker {
     std::vector<BlockId> rows = tree_.token_pool().free_rows();
     each_node([&](TreeNodeId id) {
       const PageRows& own = TreePeek::rows(tree_)[id];
+      if (!nodes_[id].on_device) return;
       require(std::ssize(own) * page_ == size(id), "node {} of {} tokens has {} pages", id, size(id), own.size());
       rows.insert(rows.end(), own.begin(), own.end());
     });

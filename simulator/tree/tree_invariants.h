@@ -13,7 +13,9 @@ namespace hybridkv {
 /// each by its first page and nothing else; locks are those of the request under way, on whole paths; the list of
 /// leaves holds exactly the nodes without children in the order of their last use, the list of states exactly the nodes
 /// with one; sizes and counters agree with the nodes; tokens of tree, request and pool come to all there are, a node
-/// has KV for every one of its pages, and neither a page nor a state slot stands twice or is lost.
+/// has KV for every one of its pages, and neither a page nor a state slot stands twice or is lost. With a host tier
+/// each node has KV on the device or the host, none below one that left the device has it there, and lists and sizes of
+/// the host agree with the nodes as well.
 std::vector<std::string> find_violations(const TreeReplay& replay);
 
 /// Opens the insides of a tree and its driver, for find_violations and for tests that plant a fault.
@@ -27,6 +29,8 @@ struct TreePeek {
   static auto& index(auto& tree) { return tree.index_; }
   static auto& leaves(auto& tree) { return tree.leaves_; }
   static auto& by_state(auto& tree) { return tree.by_state_; }
+  static auto& host_leaves(auto& tree) { return tree.host_leaves_; }
+  static auto& by_host_state(auto& tree) { return tree.by_host_state_; }
   static auto& tokens(auto& tree) { return tree.tokens_; }
   static auto& evictable(auto& tree) { return tree.evictable_tokens_; }
   static auto& clock(auto& tree) { return tree.clock_; }

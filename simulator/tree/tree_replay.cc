@@ -22,7 +22,8 @@ RadixTree::Settings tree_settings(const TreeSettings& settings) {
           .page = settings.page,
           .has_states = settings.has_states(),
           .max_states_per_path = settings.max_states_per_path,
-          .numbers_pages = settings.numbers_pages};
+          .numbers_pages = settings.numbers_pages,
+          .host = settings.host};
 }
 
 }  // namespace
@@ -87,25 +88,41 @@ void TreeReplay::start(const TraceRequest& request, std::span<const TokenRun> co
 
 bool TreeReplay::admit() {
   const std::int64_t prompt = request_.prompt_tokens;
-  const TreeMatch match = tree_.match(request_.content, prompt - 1);
+  TreeMatch match = tree_.match(request_.content, prompt - 1);
+  if (tree_.is_away(match.node)) load_back(match);
   record_.hit_tokens = match.hit_tokens;
   record_.kv_match_tokens = match.kv_tokens;
   const std::int64_t branch = match.kv_tokens - match.kv_tokens % grid_;
-  if (settings_.has_states() && branch > match.hit_tokens) record_.branch_tokens = branch;
+  if (settings_.has_branches() && branch > match.hit_tokens) record_.branch_tokens = branch;
   request_.computed_tokens = request_.protected_tokens = match.hit_tokens;
   lock(match.node);
   acted();
   if (settings_.has_states() && match.hit_tokens > 0) {
     // Copy on write: the found state is copied to the slot that the request will run in.
-    if (tree_.free_states().size() == 0) tree_.evict_states(1);
-    if (tree_.free_states().size() == 0) return false;
-    request_.active = tree_.free_states().pop_front();
+    if (request_.active == 0) {
+      if (tree_.free_states().size() == 0) tree_.evict_states(1);
+      if (tree_.free_states().size() == 0) return false;
+      request_.active = tree_.free_states().pop_front();
+    }
     copy_state(tree_.state_of(match.node), request_.active);
     acted();
   }
   const std::int64_t reckoned =
       Checked(prompt - match.hit_tokens) + std::min(request_.output_tokens, most_reckoned_output) + settings_.page;
   return reckoned < tree_.token_pool().free_tokens() + tree_.evictable_tokens();
+}
+
+void TreeReplay::load_back(TreeMatch& match) {
+  const TreeHostCounts before = tree_.host_counts();
+  if (tree_.load_back(match.node, request_.active)) {
+    record_.loaded_tokens = tree_.host_counts().loaded_tokens - before.loaded_tokens;
+    record_.loaded_states = tree_.host_counts().loaded_states - before.loaded_states;
+    return;
+  }
+  // What was on the device may have lost its state to the attempt.
+  const bool stays = !settings_.has_states() || tree_.has_state(match.device_node);
+  match.node = stays ? match.device_node : tree_root;
+  match.hit_tokens = stays ? match.device_tokens : 0;
 }
 
 std::int64_t TreeReplay::chunk_end() const {
@@ -161,13 +178,13 @@ bool TreeReplay::prefill() {
     request_.tracked_tokens = tracked_in(start, end);
     const bool tracks = settings_.has_tracking() && request_.tracked_tokens > 0;
     forward({start, end, tracks ? request_.tracked_tokens : 0, tracks ? request_.tracking.back() : 0});
-    const bool ends_request = end == request_.prompt_tokens && request_.output_tokens == 1;
-    if (!ends_request && !keep_chunk()) return false;
+    const bool is_last = end == request_.prompt_tokens;
+    if (!(is_last && request_.output_tokens == 1) && !keep_chunk(is_last)) return false;
   }
   return true;
 }
 
-bool TreeReplay::keep_chunk() {
+bool TreeReplay::keep_chunk(bool is_last) {
   if (request_.tracked_tokens == 0) return true;
   StateSlot donated = 0;
   if (settings_.has_states()) {
@@ -177,7 +194,7 @@ bool TreeReplay::keep_chunk() {
     donated = tree_.free_states().pop_front();
     copy_state(settings_.has_tracking() ? request_.tracking.back() : request_.active, donated);
   }
-  const TreeInsertion kept = insert(request_.tracked_tokens, donated);
+  const TreeInsertion kept = insert(request_.tracked_tokens, donated, is_last);
   if (donated != 0 && !kept.took_state) tree_.free_states().push_back(donated);
   request_.tracked_tokens = 0;
   const TreeNodeId before = request_.node;
@@ -262,10 +279,10 @@ void TreeReplay::finish() {
   }
 }
 
-TreeInsertion TreeReplay::insert(std::int64_t tokens, StateSlot offered) {
+TreeInsertion TreeReplay::insert(std::int64_t tokens, StateSlot offered, bool is_use) {
   const std::int64_t whole = tokens - tokens % settings_.page;
   const TreeInsertion done =
-      tree_.insert(request_.content, tokens, offered, {request_.protected_tokens, &request_.rows});
+      tree_.insert(request_.content, tokens, offered, {request_.protected_tokens, &request_.rows, is_use});
   request_.own_pages -= (whole - request_.protected_tokens) / settings_.page;
   request_.protected_tokens = whole;
   record_.states_made += done.took_state ? 1 : 0;

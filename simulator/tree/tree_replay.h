@@ -29,6 +29,8 @@ struct TreeRecord {
   std::int64_t states_used = 0;          ///< hit by it that nobody had hit before, 0 or 1
   std::int64_t states_trimmed = 0;       ///< that the limit of a path dropped
   std::int64_t evicted_unused_states = 0;///< of the states evicted, never hit before
+  std::int64_t loaded_tokens = 0;        ///< from the host, to be hit
+  std::int64_t loaded_states = 0;        ///< the same, 0 or 1
   std::int64_t free_tokens = 0;          ///< afterwards
   std::int64_t free_states = 0;
   std::int64_t tree_tokens = 0;
@@ -100,13 +102,15 @@ class TreeReplay {
 
   void start(const TraceRequest& request, std::span<const TokenRun> content);
   bool admit();
+  // Brings a hit to the device that lies on the host; the hit is what lies on the device where there is no room.
+  void load_back(TreeMatch& match);
   std::int64_t chunk_end() const;
   bool take_states();
   bool take_pages(std::int64_t end);
   // How far the tree is to know the chunk [start, end): where its state is taken, 0 = nowhere; without states its end.
   std::int64_t tracked_in(std::int64_t start, std::int64_t end) const;
   bool prefill();
-  bool keep_chunk();
+  bool keep_chunk(bool is_last);
   bool decode();
   bool decode_to(std::int64_t tokens);
   // Tracking slot for a state of the decode, 0 = none.
@@ -118,7 +122,7 @@ class TreeReplay {
     if (on_state_copy) on_state_copy(from, to);
   }
   void finish();
-  TreeInsertion insert(std::int64_t tokens, StateSlot offered);
+  TreeInsertion insert(std::int64_t tokens, StateSlot offered, bool is_use = true);
   void lock(TreeNodeId node);
   void unlock();
   void release();

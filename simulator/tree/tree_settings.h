@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+
 #include "planner/token_state_split.h"
+#include "planner/tree_host.h"
 
 namespace hybridkv {
 
@@ -20,6 +22,7 @@ struct TreeSettings {
   bool overlap = true;                    ///< overlap scheduling: one tracking slot more
   std::int64_t max_states_per_path = -1;  ///< `--mamba-max-states-per-path`, >= 1 or -1: no limit
   bool skip_decode_lock = false;          ///< SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK: a state is not locked during decode
+  TreeHost host = {};                     ///< what is evicted stays findable there
   bool decodes = false;                   ///< requests generate their output, else one token
   bool step_ahead = false;                ///< the step behind a request's last runs before its end is known, as overlap
                                           ///< has it (read); the engine's own replays end each step first
@@ -27,6 +30,8 @@ struct TreeSettings {
   bool operator==(const TreeSettings&) const = default;
 
   bool has_states() const { return state_slots != 0; }
+  /// Is a state taken where KV alone matched? The engine leaves it out with a host tier.
+  bool has_branches() const { return has_states() && !host.exists(); }
   bool has_tracking() const { return has_states() && strategy != TreeStrategy::no_buffer; }
   /// States of the tracking slots that a request holds all the time.
   std::int64_t tracking_slots() const {

@@ -17,6 +17,8 @@ struct TreeStats : ReplayCounts {
   std::int64_t states_trimmed = 0;         ///< of the states kept, dropped by the limit of a path
   std::int64_t evicted_tokens = 0;
   std::int64_t evicted_unused_states = 0;  ///< of the states evicted, never hit before
+  std::int64_t loaded_tokens = 0;          ///< from the host tier
+  std::int64_t loaded_states = 0;
   std::int64_t most_tree_tokens = 0;       ///< in the tree after any request
   std::int64_t most_tree_states = 0;
   std::int64_t free_tokens = 0;            ///< after the last request

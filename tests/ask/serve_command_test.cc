@@ -100,6 +100,11 @@ TEST_CASE("golden: the command line of SGLang, and that no flag gives its memory
       scenario_of("Qwen3.5-397B-A17B", "  release: sglang-0.5.23\n  tensor_parallel: 2\n  cache_mode: none\n"));
   CHECK(off.command.find("--disable-radix-cache") != std::string::npos);
   CHECK(off.command.find("strategy") == std::string::npos);
+  const ServeCommand host = serve_of(scenario_of(
+      "Qwen3.5-397B-A17B", "  release: sglang-0.5.23\n  tensor_parallel: 2\n  enable_hierarchical_cache: true\n"
+                           "  hicache_ratio: 1.5\n  hicache_write_policy: write_back\n"));
+  CHECK(host.command.find(" --enable-hierarchical-cache --hicache-ratio 1.5 --hicache-write-policy write_back ") !=
+        std::string::npos);
 }
 
 TEST_CASE("edge: what no engine runs has no command line, a model of another's shapes no repository") {

@@ -216,6 +216,8 @@ std::int64_t most_forward_tree_tokens(std::int64_t page_tokens) {
 }
 
 std::string reason_not_to_run(const TreeSettings& settings) {
+  if (settings.host.exists())
+    return "what lies on the host is replayed and not computed with; leave engine.enable_hierarchical_cache out";
   const std::int64_t longest = 8 * settings.checkpoint_grid();
   if (longest <= longest_forward_run) return "";
   return fmt::format("states every {} tokens make prompts of {}, more than the {} that a forward pass runs; take a "

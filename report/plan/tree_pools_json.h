@@ -9,6 +9,8 @@ template <>
 inline constexpr auto enum_values<TreeStrategy> = values_of(tree_strategy_names);
 template <>
 inline constexpr auto enum_values<StateSlotCount> = values_of(state_slot_count_names);
+template <>
+inline constexpr auto enum_values<HostCopies> = values_of(host_copies_names);
 
 template <class Archive, Is<TokenStateSplit> T>
 void fields(Archive& archive, T& split) {
@@ -36,6 +38,14 @@ void fields(Archive& archive, T& pool) {
   archive("largest_states", pool.largest_states, "State slots without any token.");
 }
 
+template <class Archive, Is<TreeHost> T>
+void fields(Archive& archive, T& host) {
+  archive.named("tree_host", "Slots of the host's memory behind both pools; its rules are read, not run.");
+  archive("tokens", host.tokens, "Token slots, whole pages.");
+  archive("states", host.states, "State slots; 0 without states.");
+  archive("copies", host.copies, "When what the tree holds is copied there.");
+}
+
 template <class Archive, Is<LengthAdvice> T>
 void fields(Archive& archive, T& advice) {
   archive.named("length_advice", "What another split would do for requests of one length.");
@@ -60,6 +70,7 @@ void fields(Archive& archive, T& pools) {
   archive("decode_tokens", pools.decode_tokens, "I: the same while decoding.");
   archive("split", pools.split);
   archive.unless_default("unified", pools.unified);
+  archive.unless_default("host", pools.host);
   archive("advice", pools.advice, "For the lengths asked about.");
 }
 

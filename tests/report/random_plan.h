@@ -231,6 +231,7 @@ inline TreePools random_tree() {
           random_option([] {
             return UnifiedPool{random_count(), random_count(), random_count(), random_count(), random_count()};
           }),
+          TreeHost{random_count(), random_count(), random_of({HostCopies::write_through, HostCopies::write_back})},
           random_list([] {
             return LengthAdvice{random_count(), random_real(), random_real(), random_count(), random_count(),
                                 random_count(), random_count(), random_real()};

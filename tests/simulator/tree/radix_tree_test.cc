@@ -51,7 +51,7 @@ TEST_CASE("law: a match inside a node splits it, and the state stays at the lowe
   GrownTree grown = small_tree();
   const TreeNodeId whole = grown.insert({{1, 10}}).node;
   const TreeMatch match = grown.match({{1, 6}, {2, 6}});
-  CHECK(match == TreeMatch{tree_root, 0, 6});
+  CHECK(match == TreeMatch{.kv_tokens = 6});
   CHECK(grown.tree.num_nodes() == 2);
   CHECK(grown.tree.num_splits() == 1);
   CHECK(grown.tree.num_tokens() == 10);
@@ -126,7 +126,7 @@ TEST_CASE("law: evicting a state inside the tree leaves its KV, at a leaf both g
   grown.tree.evict_states(1);
   CHECK(grown.tree.num_states() == 0);
   CHECK(grown.tree.num_tokens() == 10);  // no cascade
-  CHECK(grown.match({{1, 10}}) == TreeMatch{tree_root, 0, 10});
+  CHECK(grown.match({{1, 10}}) == TreeMatch{.kv_tokens = 10});
 }
 
 TEST_CASE("law: a match refreshes the state it hits and none above it") {

@@ -174,6 +174,24 @@ std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpe
                 std::move(with_kernel));
 }
 
+std::int64_t window_block_size(std::int64_t block_size_tokens, const EngineSpec& engine, const DerivationLog& log) {
+  const DeclaredBlocks declared = declared_blocks(engine, false);
+  if (declared.listed.empty()) return block_size_tokens;
+  std::int64_t best = 0;
+  for (const std::int64_t size : declared.listed)
+    if (size <= block_size_tokens) best = std::max(best, size);
+  const std::int64_t own = best > 0 ? best : declared.smallest;
+  log.add([&] {
+    return Decision{{"w", own, "tokens"},
+                    "w = the largest supported kernel block of at most B: a sliding window begins with a block of its "
+                    "own",
+                    {{"B", block_size_tokens, "tokens"},
+                     {"supported", fmt::format("{}", fmt::join(declared.listed, ", ")), "tokens"}},
+                    with_declaration(declared, log)};
+  });
+  return own;
+}
+
 std::int64_t kernel_block_size(std::int64_t block_size_tokens, bool latent, const EngineSpec& engine,
                                const DerivationLog& log) {
   if (engine.rules->tree_pools || keeps_tensors_apart(engine.strategy)) {

@@ -51,6 +51,12 @@ std::int64_t alignment_grain(const EngineSpec& engine, const BlockSizeInputs& in
 std::int64_t state_grid(std::optional<std::int64_t> scan_chunk, std::int64_t grain, const EngineSpec& engine,
                         const DerivationLog& log);
 
+/// w, the tokens of a block with which layers with a sliding window begin: the largest block of the backend's kernels
+/// that is at most B, the smallest where none is; B where the backend takes every multiple of its smallest.
+/// Source: vLLM 0.32 and 0.33 Attention.get_kv_cache_spec.
+/// Example: B = 256 and kernel blocks of 16, 32 and 64: 64.
+std::int64_t window_block_size(std::int64_t block_size_tokens, const EngineSpec& engine, const DerivationLog& log);
+
 /// B, the tokens of one block of every attention layer.
 ///
 /// Modes none and align: B = A * ceil(M / (A * N * a1)); mode all: C = lcm(scan chunk or user mamba block, A),

@@ -149,7 +149,11 @@ void set_padding(std::vector<SpecPlan>& specs, const PageBytes& pages, const Der
 Shape shape_of(std::vector<SpecPlan>& specs, const ArrangeInputs& inputs) {
   const EngineSpec& engine = inputs.engine;
   const std::int64_t block = uniform_block_size(specs, inputs.model, engine, inputs.log);
-  const BlockSizes blocks{block, block};
+  const bool slides = std::any_of(specs.begin(), specs.end(), [](const SpecPlan& spec) {
+    return spec.attention && !spec.auxiliary && spec.attention->kind == AttentionKind::sliding_window;
+  });
+  BlockSizes blocks{block, block};
+  if (slides) blocks.window = window_block_size(block, engine, inputs.log);
   Shape shape;
   std::vector<SpecPlan> own = size_own_pages(specs, blocks, engine, inputs.limits, DerivationLog());
   shape.pages = own_pages(own, block);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "base/checked.h"
@@ -51,6 +52,12 @@ BlockSizeInputs block_inputs(std::span<const SpecPlan> specs, const ModelSpec& m
 
 std::string of_spec(const SpecPlan& spec) { return "of " + spec_label(spec); }
 
+/// Does the layer begin with a block of its own, another one than B?
+bool has_window_block(const SpecPlan& spec, const BlockSizes& blocks) {
+  return blocks.window.value_or(blocks.attention) != blocks.attention && spec.is_packed() &&
+         spec.attention->kind == AttentionKind::sliding_window;
+}
+
 /// B for attention, the checkpoint grid for states that are kept for prefixes; a state of mode none is the whole
 /// request.
 void set_blocks(SizedPages& sized, const BlockSizes& blocks, const EngineSpec& engine, std::int64_t longest) {
@@ -60,25 +67,29 @@ void set_blocks(SizedPages& sized, const BlockSizes& blocks, const EngineSpec& e
     spec.block_size_tokens = spec.ring_tokens > 0 ? spec.ring_tokens
                              : whole_sequence     ? longest
                              : spec.state         ? blocks.state
-                                                  : blocks.attention;
+                             : has_window_block(spec, blocks) ? *blocks.window
+                                                              : blocks.attention;
     if (spec.attention)
       spec.unpadded_page_bytes = Checked(spec.layers_per_page) * spec.block_size_tokens * spec.bytes_per_token;
   }
 }
 
 /// Gives attention whose page divides the largest page longer blocks, by as many times as its page goes into that one.
-void grow_blocks(SizedPages& sized, std::int64_t block, std::int64_t largest_page, const DerivationLog& log) {
+void grow_blocks(SizedPages& sized, const BlockSizes& blocks, std::int64_t largest_page, const DerivationLog& log) {
   for (SpecPlan& spec : sized.specs) {
     if (!spec.is_packed() || largest_page % spec.unpadded_page_bytes != 0) continue;
     const std::int64_t ratio = largest_page / spec.unpadded_page_bytes;
     if (ratio == 1) continue;
+    const std::int64_t block = spec.block_size_tokens;
+    const std::string_view symbol = has_window_block(spec, blocks) ? "w" : "B";
     log.add([&] {
       return Decision{{"block " + of_spec(spec), Checked(block) * ratio, "tokens"},
-                      "block = largest page / (N * a1): this spec's page of B tokens divides the largest page",
+                      fmt::format("block = largest page / (N * a1): this spec's page of {} tokens divides the largest "
+                                  "page", symbol),
                       {{"largest page", largest_page, "bytes"},
                        {"N", spec.layers_per_page, ""},
                        {"a1", spec.bytes_per_token, "bytes"},
-                       {"B", block, "tokens"}},
+                       {std::string(symbol), block, "tokens"}},
                       log.cite(RuleOf::grown_blocks)};
     });
     spec.block_size_tokens = Checked(block) * ratio;
@@ -86,12 +97,14 @@ void grow_blocks(SizedPages& sized, std::int64_t block, std::int64_t largest_pag
   }
 }
 
-void set_kernel_blocks(SizedPages& sized, std::int64_t block, const EngineSpec& engine, const DerivationLog& log) {
+void set_kernel_blocks(SizedPages& sized, const BlockSizes& blocks, const EngineSpec& engine,
+                       const DerivationLog& log) {
+  const std::int64_t block = blocks.attention;
   std::optional<std::int64_t> of_block;
   for (SpecPlan& spec : sized.specs) {
     if (spec.state) {
       spec.kernel_block_size_tokens = spec.block_size_tokens;
-    } else if (spec.is_packed() && spec.block_size_tokens == block) {
+    } else if (spec.is_packed() && spec.block_size_tokens == block && !has_window_block(spec, blocks)) {
       if (!of_block) of_block = kernel_block_size(block, is_latent(spec.attention->kind), engine, log);
       spec.kernel_block_size_tokens = *of_block;
     } else if (spec.is_packed()) {
@@ -103,6 +116,13 @@ void set_kernel_blocks(SizedPages& sized, std::int64_t block, const EngineSpec& 
       log.add([&] { return grown.front(); });
     }
   }
+}
+
+/// The block that those of all attention are multiples of: B, or where windows keep a smaller one what divides both.
+std::int64_t common_block(std::span<const SpecPlan> specs, std::int64_t block) {
+  for (const SpecPlan& spec : specs)
+    if (spec.is_packed()) block = std::gcd(block, spec.block_size_tokens);
+  return block;
 }
 
 /// The largest divisor of the block that fits the page.
@@ -129,7 +149,9 @@ void derive_plain_blocks(const SizedPages& sized, const BlockSizes& blocks, cons
   for (const SpecPlan& spec : sized.specs) {
     if (spec.ring_tokens > 0) continue;
     const bool whole_sequence = spec.state && engine.cache_mode == CacheMode::none;
-    const bool plain = whole_sequence || spec.state || (spec.is_packed() && spec.block_size_tokens == blocks.attention);
+    const bool plain = whole_sequence || spec.state ||
+                       (spec.is_packed() && spec.block_size_tokens == blocks.attention &&
+                        !has_window_block(spec, blocks));
     const bool own_grid = spec.state && !whole_sequence && blocks.state != blocks.attention;
     const Term own{"block", spec.block_size_tokens, "tokens"};
     if (plain)
@@ -150,6 +172,11 @@ void derive_plain_blocks(const SizedPages& sized, const BlockSizes& blocks, cons
       log.add([&] {
         return Decision{{"kernel block " + of_spec(spec), spec.kernel_block_size_tokens, "tokens"}, "kernel block = b",
                         {{"b", spec.kernel_block_size_tokens, "tokens"}}, log.cite(RuleOf::blocks)};
+      });
+    else if (has_window_block(spec, blocks) && spec.block_size_tokens == *blocks.window)
+      log.add([&] {
+        return Decision{{"block " + of_spec(spec), spec.block_size_tokens, "tokens"}, "block = w",
+                        {{"w", *blocks.window, "tokens"}}, log.cite(RuleOf::blocks)};
       });
   }
 }
@@ -229,12 +256,13 @@ SizedPages size_pages(std::vector<SpecPlan> specs, const BlockSizes& blocks, Sta
   set_blocks(sized, blocks, engine, *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end()));
   for (const SpecPlan& spec : sized.specs)
     if (sizes_the_page(spec, states)) sized.page_bytes = std::max(sized.page_bytes, spec.unpadded_page_bytes);
-  grow_blocks(sized, blocks.attention, sized.page_bytes, log);
-  set_kernel_blocks(sized, blocks.attention, engine, log);
+  grow_blocks(sized, blocks, sized.page_bytes, log);
+  set_kernel_blocks(sized, blocks, engine, log);
   sized.page_bytes = round_up(sized.page_bytes, engine.page_alignment_bytes);
   log.add([&] { return page_decision(sized, states, engine, log); });
+  const std::int64_t base = common_block(sized.specs, blocks.attention);
   for (SpecPlan& spec : sized.specs)
-    if (keeps_hidden_states(spec)) size_auxiliary(spec, blocks.attention, sized.page_bytes, log);
+    if (keeps_hidden_states(spec)) size_auxiliary(spec, base, sized.page_bytes, log);
   derive_plain_blocks(sized, blocks, engine, log);
   set_padding(sized, log);
   return sized;
@@ -244,7 +272,7 @@ std::vector<SpecPlan> size_own_pages(std::vector<SpecPlan> specs, const BlockSiz
                                      const LimitsSpec& limits, const DerivationLog& log) {
   SizedPages sized{std::move(specs), 0};
   set_blocks(sized, blocks, engine, *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end()));
-  set_kernel_blocks(sized, blocks.attention, engine, log);
+  set_kernel_blocks(sized, blocks, engine, log);
   for (SpecPlan& spec : sized.specs)
     if (keeps_hidden_states(spec)) {
       spec.block_size_tokens = spec.kernel_block_size_tokens = blocks.attention;

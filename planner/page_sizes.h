@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace hybridkv {
 struct BlockSizes {
   std::int64_t attention = 0;  ///< B
   std::int64_t state = 0;      ///< C, the grid on which states are kept for prefixes
+  std::optional<std::int64_t> window{};  ///< of layers with a sliding window, where these take one of their own
 };
 
 /// What becomes of a state that is larger or smaller than the page.
@@ -50,7 +52,7 @@ BlockSizes free_block_sizes(const ModelSpec& model, const EngineSpec& engine, co
 /// Drafts and MTP layers take the B they find. P is the largest page; with split states that of attention. A page of
 /// attention that divides P grows to it: its block becomes as many times B as its page goes into P, which is P // (N *
 /// a1). States and attention that does not divide are padded to P. Hidden states take the largest divisor of B whose
-/// tokens fit P.
+/// tokens fit P. Layers whose sliding window takes a block of its own grow from that one.
 /// Throws SpecError for hidden states that exceed a page, and as kernel_block_size.
 /// Source: vLLM HybridAttentionMambaModelConfig, unify_kv_cache_spec_page_size (states: vLLM PR 45207),
 /// get_kv_cache_groups; packs: vLLM PR 35703.

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "engines/vllm/rules.h"
+#include "planner/block_size.h"
 #include "planner/plan.h"
 #include "tests/planner/models.h"
 #include "tests/planner/random_specs.h"
@@ -178,4 +180,44 @@ TEST_CASE("edge: a block beyond every length is refused with its number and a wa
   model.layers[0].recurrent = LinearAttentionSpec{.heads = 1 << 20, .head_dim = 1 << 17};
   CHECK_THROWS_WITH_AS(make_plan(model, {.memory_bytes = gib}, {.max_model_lens = {1024}}),
                        doctest::Contains("engine.block_size_tokens: the block comes to "), SpecError);
+}
+
+namespace {
+
+/// gpt-oss-20b where kernels take blocks of 16, 32 and 64 tokens, and the user's block is larger.
+EngineSpec windows_beside_256(std::optional<CacheOrder> order = std::nullopt) {
+  EngineSpec engine{.rules = &rules_of_vllm_0_33, .backend_profile = BackendProfile::sm90_flashinfer,
+                    .cache_mode = CacheMode::align};
+  engine.block_size_tokens = 256;
+  engine.memory_bytes = 10 * gib;
+  engine.cache_order = order;
+  return engine;
+}
+
+}  // namespace
+
+TEST_CASE("golden: a window begins with the largest kernel block, and grows to the page of the others (gpt-oss-20b)") {
+  const ModelSpec gpt_oss = windowed_model(24, 2, 8, 64, 128, {});
+  const LimitsSpec at_32k{.max_model_lens = {32'768}};
+  const CachePlan padded = make_plan(gpt_oss, windows_beside_256(), at_32k);
+  CHECK(blocks_of(padded) == Blocks{256, 256});
+  // With the blocks outermost nothing has to grow.
+  const CachePlan own = make_plan(gpt_oss, windows_beside_256(CacheOrder::blnhc), at_32k);
+  CHECK(blocks_of(own) == Blocks{64, 256});
+  // Pages differ while the order is chosen, though they come to the same size.
+  CHECK_THROWS_WITH_AS(make_plan(gpt_oss, windows_beside_256(CacheOrder::lhbnc), at_32k),
+                       "engine.physical_order: LHBNC is no order for these layers and their backends; valid: LBNHC, "
+                       "LBHNC, BLNHC, BLHNC", SpecError);
+  EngineSpec small = windows_beside_256(CacheOrder::lhbnc);
+  small.block_size_tokens = 64;
+  CHECK(blocks_of(make_plan(gpt_oss, small, at_32k)) == Blocks{64, 64});
+}
+
+TEST_CASE("law: the block of a window is a kernel block of at most B, and no larger one is") {
+  EngineSpec engine = windows_beside_256();
+  CHECK(window_block_size(256, engine, {}) == 64);
+  CHECK(window_block_size(48, engine, {}) == 32);
+  CHECK(window_block_size(8, engine, {}) == 16);
+  engine.backend_profile = BackendProfile::sm80;
+  CHECK(window_block_size(528, engine, {}) == 528);
 }

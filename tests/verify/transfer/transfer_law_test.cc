@@ -46,7 +46,7 @@ TEST_CASE("law: a fault planted between random deployments is found by the check
   PairCounts counts;
   std::map<std::string_view, int> planted;
   std::size_t next = 0;
-  CHECK(check_times("transfer faults proven", 750, [&] {
+  CHECK(check_times("transfer faults proven", 1000, [&] {
     const std::optional<RandomPair> pair = random_pair(counts);
     if (!pair) RC_DISCARD("refused");
     const TransferFaultInfo& info = all_transfer_faults()[next++ % all_transfer_faults().size()];

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -14,10 +16,10 @@ namespace hybridkv {
 namespace {
 
 /// One of each family, of each mixture of pages and of each way to share heads.
-constexpr std::array usual_models{"Qwen3.5-4B",          "Qwen3.5-397B-A17B", "Nemotron-3-Nano-30B-A3B",
+constexpr auto usual_models = std::to_array<std::string_view>({"Qwen3.5-4B",          "Qwen3.5-397B-A17B", "Nemotron-3-Nano-30B-A3B",
                                   "granite-4.0-h-small", "Falcon-H1-3B",      "Kimi-Linear-48B-A3B",
                                   "Kimi-K3",             "LFM2.5-1.2B",       "Jamba-1.5-mini",
-                                  "gpt-oss-20b",         "Gemma-3-27B"};
+                                  "gpt-oss-20b",         "Gemma-3-27B"});
 
 constexpr std::int64_t usual_length = 32'768;
 constexpr std::int64_t longest_prompt = 8'000;
@@ -28,10 +30,11 @@ bool is_told(const LayerSpec& layer) {
   return kind == AttentionKind::full || kind == AttentionKind::sliding_window || kind == AttentionKind::mla;
 }
 
-std::vector<ModelSpec> models_of(const ConformGrid& grid) {
+std::vector<ModelSpec> models_of(const ConformGrid& grid, const Conformance& conformance) {
   if (!grid.models.empty()) return grid.models;
+  const std::span<const std::string_view> names = conformance.models.empty() ? usual_models : conformance.models;
   std::vector<ModelSpec> models;
-  for (const char* name : usual_models)
+  for (const std::string_view name : names)
     if (const ShippedModel* shipped = find_shipped_model(name)) models.push_back(shipped->model);
   return models;
 }
@@ -71,7 +74,7 @@ bool can_be_told(const ModelSpec& model) {
 
 std::vector<ConformCase> conform_cases(const Engine& engine, const ConformGrid& grid) {
   const Conformance& conformance = *engine.conformance;
-  const std::vector<ModelSpec> models = models_of(grid);
+  const std::vector<ModelSpec> models = models_of(grid, conformance);
   std::vector<ConformCase> cases;
   for (const ModelSpec& model : models) {
     if (!can_be_told(model))

@@ -1,8 +1,8 @@
 #include "ask/conform/tree_figures.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace hybridkv {
@@ -42,9 +42,7 @@ Json tree_figures(const CachePlan& plan) {
       for (Json& tensor : tensors_of_state(spec)) tensors.push_back(std::move(tensor));
       continue;
     }
-    // The layers of a drafter count on from those of the model, and the engine counts its own apart.
-    attention += std::count_if(spec.layers.begin(), spec.layers.end(),
-                               [&](std::int64_t layer) { return layer < plan.num_layers; });
+    attention += std::ssize(spec.layers);  // those of a drafter too
   }
   Json record{{"attention_layers", attention},
               {"state_layers", states},

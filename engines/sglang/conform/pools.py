@@ -94,10 +94,15 @@ def settings_of(request, model):
         yield
 
 
+def drafts_of(request):
+    """Layers of the drafter."""
+    return sum(1 for layer in request["model"]["layers"] if layer.get("draft"))
+
+
 def configurator_of(request, model):
     """The engine's configurator of the memory of one rank."""
     engine = request["engine"]
-    drafts = sum(1 for layer in request["model"]["layers"] if layer.get("draft"))
+    drafts = drafts_of(request)
     speculates = engine["speculative_tokens"] > 0
     algorithm = ("EAGLE" if drafts else "NGRAM") if speculates else None
     return KVCacheConfigurator(
@@ -148,7 +153,7 @@ def plan(request):
         states = configurator.mambaish_config.mamba2_cache_params
         page = request["engine"]["own"]["page_size"]
         figures = {
-            "attention_layers": len(configurator.mambaish_config.full_attention_layer_ids),
+            "attention_layers": len(configurator.mambaish_config.full_attention_layer_ids) + drafts_of(request),
             "state_layers": len(states.layers),
             "states": state_figures(states),
             "state_slot_bytes": states.mamba_cache_per_req,

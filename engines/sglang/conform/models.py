@@ -16,6 +16,9 @@ def told_class(base):
     """The class of the engine with its layers as they are told."""
 
     class Told(base):
+        def __init__(self, **fields):  # its base would make a bare one of a class without
+            super().__init__(**fields)
+
         linear_layer_ids = mamba_layer_ids = property(lambda self: self.told_states)
         full_attention_layer_ids = attention_layer_ids = property(lambda self: self.told_attention)
 
@@ -84,6 +87,8 @@ class TextModel:
         config = told_class(base)(**fields)
         config.num_attention_heads = heads["query_heads"]
         config.num_key_value_heads = heads["kv_heads"]
+        if base is GraniteMoeHybridConfig:
+            config.layer_types = ["mamba" if layer["kind"] == "state" else "attention" for layer in layers]
         config.told_states = [layer["layer"] for layer in states]
         config.told_attention = [layer["layer"] for layer in attention]
         self.hf_config = self.hf_text_config = config

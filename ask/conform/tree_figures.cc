@@ -28,6 +28,8 @@ constexpr std::array tree_rules{DerivedFigure{"state_slot_bytes", "bytes of a sl
                                 DerivedFigure{"state_slots", "K"},
                                 DerivedFigure{"token_slots", "token slots"},
                                 DerivedFigure{"max_running", "running requests of the engine"},
+                                DerivedFigure{"checkpoint_tokens", "G"},
+                                DerivedFigure{"decode_tokens", "G"},
                                 DerivedFigure{"token_part_bytes", "part of tokens in the elastic buffer"}};
 
 }  // namespace

@@ -87,8 +87,10 @@ def settings_of(request, model):
             (envs.SGLANG_MAMBA_CONV_DTYPE, NAMES.get(engine["conv_dtype"])),
             (envs.SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK, own["skip_decode_lock"] or None),
         ):
+            # Its own override would leave the setting behind a refusal.
             if value is not None:
-                stack.enter_context(setting.override(value))
+                setting.set(value)
+                stack.callback(setting.clear)
         stack.enter_context(get_parallel().override(world_group=SimpleNamespace(cpu_group=None)))
         get_context().server_args._model_config = model
         yield

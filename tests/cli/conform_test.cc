@@ -110,7 +110,7 @@ TEST_CASE("edge: a version that the rules are not of is compared and warned of")
 }
 
 TEST_CASE("edge: engines, models and interpreters that there are not") {
-  require_refused("conform sglang-0.5.24", "no such engine; take one of ");
+  require_refused("conform sglang-0.5.24", "no such engine; take one of vllm-0.32, vllm-0.33, sglang-0.5.23");
   require_refused("conform llama.cpp", "how llama.cpp");
   require_refused("conform vllm-0.33 --models nobody", "no shipped model");
   require_refused("conform vllm-0.33 --python /nobody/python", 4, "cannot be run; --python names");

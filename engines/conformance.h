@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct Conformance {
   /// Settings, without their rules, with each of which a model is planned; those that it cannot have are refused by
   /// both sides.
   std::vector<EngineSpec> (*grid)(const ModelSpec& model) = nullptr;
+  /// Shipped models that stand for the rest; empty: those that do for engines of blocks.
+  std::span<const std::string_view> models = {};
+  bool tells_own = false;  ///< a driver is told what only this engine is set by, and how memory is shared
   /// A setting of that key: the same key, the same setting.
   EngineSpec (*random)(const ModelSpec& model, std::uint64_t key) = nullptr;
 };

@@ -124,8 +124,11 @@ TreeStrategy tree_strategy(const EngineSpec& engine) {
 
 std::int64_t tree_scan_chunk(const ModelSpec& model) {
   std::int64_t chunk = 0;
-  for (const LayerSpec& layer : model.layers)
-    if (layer.recurrent) chunk = std::max(chunk, scan_chunk_tokens(*layer.recurrent).value_or(default_chunk_tokens));
+  for (const LayerSpec& layer : model.layers) {
+    if (!layer.recurrent) continue;
+    const std::int64_t unnamed = std::holds_alternative<ShortConvSpec>(*layer.recurrent) ? 1 : default_chunk_tokens;
+    chunk = std::max(chunk, scan_chunk_tokens(*layer.recurrent).value_or(unnamed));
+  }
   return chunk;
 }
 

@@ -16,8 +16,8 @@ void validate_tree_engine(const ModelSpec& model, const EngineSpec& engine);
 /// tokens, else no_buffer. Which models the engine counts as able to is not known in full: all are taken to be.
 TreeStrategy tree_strategy(const EngineSpec& engine);
 
-/// Tokens of a chunk of the model's scans, the longest of its layers'; 64 of a layer that names none. Source: SGLang
-/// 0.5.23 mamba_chunk_size.
+/// Tokens of a chunk of the model's scans, the longest of its layers'; 64 of a layer that names none, 1 of a short
+/// convolution, which has no scan. Source: SGLang 0.5.23 mamba_chunk_size.
 std::int64_t tree_scan_chunk(const ModelSpec& model);
 
 /// Tokens between the states that are kept while decoding, as set or 256.

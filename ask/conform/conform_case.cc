@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -14,10 +16,9 @@ namespace hybridkv {
 namespace {
 
 /// One of each family, of each mixture of pages and of each way to share heads.
-constexpr std::array usual_models{"Qwen3.5-4B",          "Qwen3.5-397B-A17B", "Nemotron-3-Nano-30B-A3B",
-                                  "granite-4.0-h-small", "Falcon-H1-3B",      "Kimi-Linear-48B-A3B",
-                                  "Kimi-K3",             "LFM2.5-1.2B",       "Jamba-1.5-mini",
-                                  "gpt-oss-20b",         "Gemma-3-27B"};
+constexpr auto usual_models = std::to_array<std::string_view>(
+    {"Qwen3.5-4B", "Qwen3.5-397B-A17B", "Nemotron-3-Nano-30B-A3B", "granite-4.0-h-small", "Falcon-H1-3B",
+     "Kimi-Linear-48B-A3B", "Kimi-K3", "LFM2.5-1.2B", "Jamba-1.5-mini", "gpt-oss-20b", "Gemma-3-27B"});
 
 constexpr std::int64_t usual_length = 32'768;
 constexpr std::int64_t longest_prompt = 8'000;
@@ -28,11 +29,12 @@ bool is_told(const LayerSpec& layer) {
   return kind == AttentionKind::full || kind == AttentionKind::sliding_window || kind == AttentionKind::mla;
 }
 
-std::vector<ModelSpec> models_of(const ConformGrid& grid) {
+std::vector<ModelSpec> models_of(const ConformGrid& grid, const Conformance& conformance) {
   if (!grid.models.empty()) return grid.models;
+  const std::span<const std::string_view> names = conformance.models.empty() ? usual_models : conformance.models;
   std::vector<ModelSpec> models;
-  for (const char* name : usual_models)
-    if (const ShippedModel* shipped = find_shipped_model(name)) models.push_back(shipped->model);
+  for (const std::string_view name : names)
+    if (const ShippedModel* shipped = find_shipped_model(std::string(name))) models.push_back(shipped->model);
   return models;
 }
 
@@ -46,7 +48,7 @@ std::int64_t random_length(std::uint64_t key) {
 
 std::string ConformCase::words() const {
   std::string text = fmt::format("{}, TP {}, {}", model.name, engine.tensor_parallel, to_string(engine.cache_mode));
-  const auto add = [&](const auto& value, const char* before = "", const char* behind = "") {
+  const auto add = [&](const auto& value, std::string_view before = "", std::string_view behind = "") {
     text += fmt::format(", {}{}{}", before, value, behind);
   };
   if (engine.backend_profile) add(to_string(*engine.backend_profile));
@@ -58,6 +60,8 @@ std::string ConformCase::words() const {
   if (engine.num_blocks) add(*engine.num_blocks, "", " blocks");
   if (engine.speculative_tokens > 0) add(engine.speculative_tokens, "drafts of ");
   if (!engine.hybrid_manager) add("no hybrid manager");
+  for (const auto& [name, value] : engine.own.values())
+    if (const auto* const number = std::get_if<std::int64_t>(&value)) add(*number, fmt::format("{} ", name));
   add(engine.max_num_batched_tokens, "steps of ");
   add(engine.memory_bytes, "", " bytes");
   add(max_model_len, "", " tokens");
@@ -71,7 +75,7 @@ bool can_be_told(const ModelSpec& model) {
 
 std::vector<ConformCase> conform_cases(const Engine& engine, const ConformGrid& grid) {
   const Conformance& conformance = *engine.conformance;
-  const std::vector<ModelSpec> models = models_of(grid);
+  const std::vector<ModelSpec> models = models_of(grid, conformance);
   std::vector<ConformCase> cases;
   for (const ModelSpec& model : models) {
     if (!can_be_told(model))

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 namespace hybridkv {
@@ -80,6 +81,27 @@ Json told_setting(const ConformCase& one) {
           {"hybrid_manager", engine.hybrid_manager}};
 }
 
+/// As it is set, else its standard; null where it has none and depends on other things.
+Json told_value(const SettingKey& key, const OwnSettings& own) {
+  const auto found = own.values().find(key.name);
+  if (found == own.values().end() && !key.standard) return nullptr;
+  const SettingValue value = found == own.values().end() ? SettingValue(*key.standard) : found->second;
+  const std::int64_t* const number = std::get_if<std::int64_t>(&value);
+  if (number == nullptr) return std::visit([](const auto& list) { return Json(list); }, value);
+  if (key.type == SettingType::flag) return *number != 0;
+  if (key.type == SettingType::choice) return key.choices[static_cast<std::size_t>(*number)];
+  return *number;
+}
+
+/// What only this engine is set by, and how it shares its memory.
+void add_own_setting(Json& setting, const EngineSpec& engine) {
+  setting["max_running_requests"] = or_null(engine.max_running_requests);
+  setting["state_memory_ratio"] = or_null(engine.state_memory_ratio);
+  setting["own"] = Json::object();
+  for (const OwnKey& own : engine.rules->own_keys)
+    setting["own"][std::string(own.key->name)] = told_value(*own.key, engine.own);
+}
+
 Json told_backend(const ConformCase& one) {
   const ProfileFacts& facts = facts_of(one.engine.backend_profile.value_or(BackendProfile::sm80));
   const auto blocks = [](const KernelBlocks& of) {
@@ -110,10 +132,12 @@ Json told_prompts(const ConformCase& one) {
 }  // namespace
 
 Json conform_request(const ConformCase& one, std::int64_t id) {
+  Json setting = told_setting(one);
+  if (engine_of(*one.engine.rules).conformance->tells_own) add_own_setting(setting, one.engine);
   return {{"id", id},
           {"ask", "plan"},
           {"model", {{"name", one.model.name}, {"dtype", to_string(one.model.dtype)}, {"layers", told_layers(one)}}},
-          {"engine", told_setting(one)},
+          {"engine", std::move(setting)},
           {"backend", told_backend(one)},
           {"max_model_len", one.max_model_len},
           {"prompts", told_prompts(one)}};

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace hybridkv {
 
@@ -10,6 +11,12 @@ namespace hybridkv {
 struct FigurePlace {
   std::string name;                     ///< without positions
   std::optional<std::size_t> position;  ///< the first one
+};
+
+/// Which decision a figure follows from, by what its result is called.
+struct DerivedFigure {
+  std::string_view figure;  ///< without positions
+  std::string_view symbol;
 };
 
 FigurePlace figure_place(const std::string& figure);

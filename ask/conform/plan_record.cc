@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "ask/conform/figure_place.h"
+#include "ask/conform/tree_figures.h"
 #include "planner/allocated_tensors.h"
 #include "planner/primary_attention.h"
 
@@ -90,37 +92,32 @@ std::vector<AllocatedTensor> sorted_tensors(const CachePlan& plan) {
   return tensors;
 }
 
-/// Which decision a figure follows from, by what its result is called.
-struct Derived {
-  std::string_view figure;  ///< without positions
-  std::string_view symbol;
-};
-constexpr std::array derived_figures{Derived{"state_bytes", "M"},
-                                     Derived{"block_size_tokens", "B"},
-                                     Derived{"cache_order", "order"},
-                                     Derived{"groups.layers", "g"},
-                                     Derived{"groups.block_size_tokens", "block of"},
-                                     Derived{"groups.page_bytes", "P"},
-                                     Derived{"groups.checkpoint_blocks", "checkpoint blocks of"},
-                                     Derived{"groups", "g"},
-                                     Derived{"bytes_per_block", "W"},
-                                     Derived{"num_blocks", "num_blocks"},
-                                     Derived{"pool_bytes", "bytes of a pool"},
-                                     Derived{"blocks_per_request", "block ids of one request"},
-                                     Derived{"max_concurrency", "max concurrency"},
-                                     Derived{"kv_cache_tokens", "KV cache tokens"},
-                                     Derived{"scheduler_block_tokens", "S"},
-                                     Derived{"hash_block_tokens", "h"},
-                                     Derived{"match_unit_tokens", "match unit"},
-                                     Derived{"tensors.layers", "g"},
-                                     Derived{"tensors.layer_stride_bytes", "layer stride of"},
-                                     Derived{"tensors.block_stride_bytes", "block stride of"},
-                                     Derived{"tensors.offset_bytes", "offset of"},
-                                     Derived{"views.shape", "kernel block of"},
-                                     Derived{"views.strides_bytes", "order"},
-                                     Derived{"views.offset_bytes", "byte offset of"},
-                                     Derived{"replay.hits", "smallest prefix that can hit"},
-                                     Derived{"replay.chunks", "match unit"}};
+constexpr std::array block_rules_of_figures{DerivedFigure{"state_bytes", "M"},
+                                            DerivedFigure{"block_size_tokens", "B"},
+                                            DerivedFigure{"cache_order", "order"},
+                                            DerivedFigure{"groups.layers", "g"},
+                                            DerivedFigure{"groups.block_size_tokens", "block of"},
+                                            DerivedFigure{"groups.page_bytes", "P"},
+                                            DerivedFigure{"groups.checkpoint_blocks", "checkpoint blocks of"},
+                                            DerivedFigure{"groups", "g"},
+                                            DerivedFigure{"bytes_per_block", "W"},
+                                            DerivedFigure{"num_blocks", "num_blocks"},
+                                            DerivedFigure{"pool_bytes", "bytes of a pool"},
+                                            DerivedFigure{"blocks_per_request", "block ids of one request"},
+                                            DerivedFigure{"max_concurrency", "max concurrency"},
+                                            DerivedFigure{"kv_cache_tokens", "KV cache tokens"},
+                                            DerivedFigure{"scheduler_block_tokens", "S"},
+                                            DerivedFigure{"hash_block_tokens", "h"},
+                                            DerivedFigure{"match_unit_tokens", "match unit"},
+                                            DerivedFigure{"tensors.layers", "g"},
+                                            DerivedFigure{"tensors.layer_stride_bytes", "layer stride of"},
+                                            DerivedFigure{"tensors.block_stride_bytes", "block stride of"},
+                                            DerivedFigure{"tensors.offset_bytes", "offset of"},
+                                            DerivedFigure{"views.shape", "kernel block of"},
+                                            DerivedFigure{"views.strides_bytes", "order"},
+                                            DerivedFigure{"views.offset_bytes", "byte offset of"},
+                                            DerivedFigure{"replay.hits", "smallest prefix that can hit"},
+                                            DerivedFigure{"replay.chunks", "match unit"}};
 
 /// The symbol, or one that says besides of what it is: "M (gdn)".
 bool is_named_by(const Term& result, const std::string& symbol) {
@@ -130,6 +127,7 @@ bool is_named_by(const Term& result, const std::string& symbol) {
 }  // namespace
 
 Json plan_record(const CachePlan& plan) {
+  if (plan.tree_pools) return tree_figures(plan);
   Json record;
   std::set<std::int64_t> states;
   for (const SpecPlan& spec : plan.specs)
@@ -159,9 +157,10 @@ Json plan_record(const CachePlan& plan) {
 
 const Decision* decision_on(const CachePlan& plan, const std::string& figure) {
   const FigurePlace place = figure_place(figure);
-  const auto known = std::find_if(derived_figures.begin(), derived_figures.end(),
-                                  [&](const Derived& derived) { return derived.figure == place.name; });
-  if (known == derived_figures.end()) return nullptr;
+  const std::span<const DerivedFigure> derived = plan.tree_pools ? derived_tree_figures() : block_rules_of_figures;
+  const auto known = std::find_if(derived.begin(), derived.end(),
+                                  [&](const DerivedFigure& one) { return one.figure == place.name; });
+  if (known == derived.end()) return nullptr;
   std::string symbol(known->symbol);
   if (symbol.ends_with(" of") && place.position && place.name.starts_with("groups.")) {
     const auto tables = shared_tables(plan);

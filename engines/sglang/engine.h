@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engines/engine.h"
+#include "engines/sglang/conformance.h"
 #include "engines/sglang/rules.h"
 #include "engines/sglang/serve.h"
 
@@ -20,6 +21,7 @@ inline constexpr Engine sglang_0_5_23{.rules = &rules_of_sglang_0_5_23,
                                       .replay = tree_cache_of,
                                       .abilities = &abilities_of_trees,
                                       .axes = axes_of_sglang,
+                                      .conformance = &conformance_of_sglang,
                                       .serve = serve_sglang,
                                       .own_settings = sglang_settings};
 

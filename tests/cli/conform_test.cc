@@ -43,6 +43,23 @@ TEST_CASE("golden: so is every figure of the release before, which is a folder o
   CHECK(contains(run.output, "replay.hits"));
 }
 
+TEST_CASE("golden: the pools that SGLang was recorded with are ours, and a slot less names its rule") {
+  const std::string asked = "conform sglang-0.5.23 --models Qwen3.5-4B,LFM2.5-1.2B --random 40 --driver '"
+                            HYBRIDKV_TEST_DATA "/conform/recorded.py'";
+  const std::string record = "HYBRIDKV_FAKE_ENGINE=sglang HYBRIDKV_FAKE_VERSION=0.5.23";
+  const ProgramRun run = run_program(asked, record);
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "RESULT: SGLang 0.5.23 and the installed version 0.5.23 agree in "));
+  CHECK(contains(run.output, "token_slots"));
+  const ProgramRun planted = run_program(asked + " --format json", record + " HYBRIDKV_FAKE_DRIVER=slots");
+  CHECK(planted.exit_code == 1);
+  const nlohmann::json json = nlohmann::json::parse(planted.output);
+  REQUIRE(json["differences"].size() == 1);
+  CHECK(json["differences"][0]["figure"] == "state_slots");
+  CHECK(json["differences"][0]["rule"] == "K = floor((X * R / (1 + R) - M) / M)");
+}
+
 TEST_CASE("law: the rules of one release are falsified by the record of another, by name") {
   const ProgramRun run = run_program(recorded + " --format json",
                                      "HYBRIDKV_FAKE_DRIVER=another HYBRIDKV_FAKE_VERSION=0.32.0");
@@ -93,7 +110,7 @@ TEST_CASE("edge: a version that the rules are not of is compared and warned of")
 }
 
 TEST_CASE("edge: engines, models and interpreters that there are not") {
-  require_refused("conform sglang-0.5.24", "no such engine; take one of vllm-0.32, vllm-0.33");
+  require_refused("conform sglang-0.5.24", "no such engine; take one of vllm-0.32, vllm-0.33, sglang-0.5.23");
   require_refused("conform llama.cpp", "how llama.cpp");
   require_refused("conform vllm-0.33 --models nobody", "no shipped model");
   require_refused("conform vllm-0.33 --python /nobody/python", 4, "cannot be run; --python names");

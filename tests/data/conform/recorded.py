@@ -1,5 +1,5 @@
-"""A driver that answers from a record of the engine at version HYBRIDKV_FAKE_VERSION, or as HYBRIDKV_FAKE_DRIVER says:
-differs, refuses, dies, talks, newer, unfit, another: that version is not the one whose rules are asked, so that other
+"""A driver that answers from a record of HYBRIDKV_FAKE_ENGINE at version HYBRIDKV_FAKE_VERSION, or as HYBRIDKV_FAKE_DRIVER says:
+differs, slots, refuses, dies, talks, newer, unfit, another: that version is not the one whose rules are asked, so that other
 prompts may be."""
 
 import gzip
@@ -9,6 +9,7 @@ import pathlib
 import sys
 
 KIND = os.environ.get("HYBRIDKV_FAKE_DRIVER", "agrees")
+ENGINE = os.environ.get("HYBRIDKV_FAKE_ENGINE", "vllm")
 VERSION = os.environ.get("HYBRIDKV_FAKE_VERSION", "0.33.0")
 STUBS = ["everything: a record answers"]
 
@@ -29,6 +30,8 @@ def answer_of(request, record):
     if KIND == "differs" and request["id"] == 3 and "figures" in answer:
         answer["figures"]["block_size_tokens"] += 16
         answer["said"] = {"block_size_tokens": "a block of 16 tokens more"}
+    if KIND == "slots" and request["id"] == 0:
+        answer["figures"]["state_slots"] -= 1
     if KIND == "refuses" and request["id"] == 2:
         answer = {"refused": "ValueError: not today"}
     if KIND == "unfit":
@@ -42,13 +45,13 @@ if KIND == "talks":
     print("hello", flush=True)
 say(
     {
-        "engine": "vllm",
+        "engine": ENGINE,
         "version": "0.34.0" if KIND == "newer" else VERSION,
         "stubs": STUBS,
         "made_by": {"block_size_tokens": "planned_block (planning.py:7)"},
     }
 )
-with gzip.open(pathlib.Path(__file__).with_name(f"vllm-{VERSION}.jsonl.gz"), "rt") as lines:
+with gzip.open(pathlib.Path(__file__).with_name(f"{ENGINE}-{VERSION}.jsonl.gz"), "rt") as lines:
     records = [json.loads(line) for line in lines]
 for line in sys.stdin:
     request = json.loads(line)

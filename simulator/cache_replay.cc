@@ -86,7 +86,8 @@ class TreeCacheReplay final : public CacheReplay {
   void consume(const TraceBatch& batch) override {
     for (const TraceRequest& one : batch.requests) {
       const TreeRecord record =
-          refused_for_length(one.input_length, max_model_len_) ? turned_away(replay_, one) : run(one, batch.prompt(one));
+          refused_for_length(one.input_length, max_model_len_) ? turned_away(replay_, one)
+                                                               : run(one, batch.prompt(one));
       const ReuseLoss loss = ledger_ ? ledger_->end(record) : ReuseLoss{};
       stats_.add(record);
       if (on_record_) on_record_(&record, ledger_ ? &loss : nullptr);
@@ -264,8 +265,8 @@ const ReplayCounts& counts_of(const IndexStats& stats) {
 
 bool tree_decodes(const DriverSpec& driver) {
   if (driver.kind == DriverKind::open_loop)
-    throw SpecError("simulate.driver", "a radix tree is replayed in the order of the trace, not by its timestamps: take "
-                                       "one_at_a_time for prompts alone, or closed_loop");
+    throw SpecError("simulate.driver", "a radix tree is replayed in the order of the trace, not by its timestamps: "
+                                       "take one_at_a_time for prompts alone, or closed_loop");
   if (driver.in_flight < 1)
     throw SpecError("driver.in_flight", fmt::format("must be at least 1, is {}", driver.in_flight));
   return driver.kind == DriverKind::closed_loop;

@@ -97,7 +97,8 @@ bool TreeActions::admit(TreeRequest& request, double reserved) {
     copy_state(tree_.state_of(match.node), request.active);
     acted();
   }
-  const std::int64_t reckoned = Checked(prompt - match.hit_tokens) + reckoned_output(request.output_tokens) + settings_.page;
+  const std::int64_t reckoned =
+      Checked(prompt - match.hit_tokens) + reckoned_output(request.output_tokens) + settings_.page;
   const std::int64_t room = tree_.token_pool().free_tokens() + tree_.evictable_tokens();
   return static_cast<double>(reckoned) < static_cast<double>(room) - reserved;
 }

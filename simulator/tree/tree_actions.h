@@ -12,8 +12,8 @@
 
 namespace hybridkv {
 
-/// What requests do in a dual pool with a radix tree, action by action (SGLang 0.5.23); which request acts when is up to
-/// those that derive from it.
+/// What requests do in a dual pool with a radix tree, action by action (SGLang 0.5.23); which request acts when is up
+/// to those that derive from it.
 ///
 /// Match, lock; then per chunk slots, pages, the forward, and a state that goes to the tree; decode; insert, release.
 class TreeActions {
@@ -47,7 +47,7 @@ class TreeActions {
   /// Adds to a record what was counted since.
   void book(TreeRecord& record, const Counted& before) const;
 
-  /// A fresh request; `content` may be refered to until it ends.
+  /// A fresh request; `content` may be referred to until it ends.
   void start(TreeRequest& request, const TraceRequest& traced, std::span<const TokenRun> content) const;
   /// Matches and locks, and asks whether the request fits beside `reserved` tokens. False, still locked, where it does
   /// not.

@@ -16,10 +16,10 @@ namespace hybridkv {
 /// Several requests at once through a dual pool with a radix tree, step by step (SGLang 0.5.23 Scheduler, PrefillAdder:
 /// read, not run).
 ///
-/// A step computes prompts or decodes, never both. Prompts go first: the one under way, then waiting ones in their order
-/// while the budget of a step and the pools last; one at a time is cut into chunks. A request is admitted where the pool
-/// has room for its prompt and its output beside what is promised to others; of those that decode only a share of what
-/// they may still generate is, and the share falls from step to step. Where a decode finds no page the requests that
+/// A step computes prompts or decodes, never both. Prompts go first: the one under way, then waiting ones in their
+/// order while the budget of a step and the pools last; one at a time is cut into chunks. A request is admitted where
+/// the pool has room for its prompt and its output beside what is promised to others; of those that decode only a share
+/// of what they may still generate is, and the share falls from step to step. Where a decode finds no page the requests that
 /// have generated least give all back and wait again. Deterministic; with one request in flight it is TreeReplay.
 class TreeScheduler : public TreeActions {
  public:

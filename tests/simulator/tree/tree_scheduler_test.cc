@@ -1,5 +1,5 @@
-// Several requests at once through a dual pool with a radix tree: with one in flight as one after the other, sound after
-// every action with more, and small cases worked by hand from the rules.
+// Several requests at once through a dual pool with a radix tree: with one in flight as one after the other, sound
+// after every action with more, and small cases worked by hand from the rules.
 #include "simulator/tree/tree_scheduler.h"
 
 #include <doctest/doctest.h>

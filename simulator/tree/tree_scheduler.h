@@ -19,8 +19,8 @@ namespace hybridkv {
 /// A step computes prompts or decodes, never both. Prompts go first: the one under way, then waiting ones in their
 /// order while the budget of a step and the pools last; one at a time is cut into chunks. A request is admitted where
 /// the pool has room for its prompt and its output beside what is promised to others; of those that decode only a share
-/// of what they may still generate is, and the share falls from step to step. Where a decode finds no page the requests that
-/// have generated least give all back and wait again. Deterministic; with one request in flight it is TreeReplay.
+/// of what they may still generate is, and the share falls from step to step. Where a decode finds no page the requests
+/// that have generated least give all back and wait again. Deterministic; with one request in flight it is TreeReplay.
 class TreeScheduler : public TreeActions {
  public:
   /// Throws SpecError for unusable settings. The record of every request goes to `on_end` as it ends.

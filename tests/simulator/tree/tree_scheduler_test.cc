@@ -166,10 +166,10 @@ TEST_CASE("one prompt at a time is cut into chunks, and others wait for what it 
 }
 
 TEST_CASE("a decode without a page retracts the request that has generated least, which ends all the same") {
-  // The first is promised 7/10 of its 29 tokens to come, the second 10 + 30: they fit 70 slots, where both need 78.
+  // The first is promised 7/10 of its 29 tokens to come, the second 10 + 30: they fit 73 slots, where both need 78.
   TraceBatch batch = batch_of({{{1, 10}}, {{2, 10}}});
   for (TraceRequest& request : batch.requests) request.output_length = 30;
-  ScheduledRun run({.token_slots = 70, .state_slots = 20, .model_chunk = 4, .track_interval = 4, .decodes = true}, 2);
+  ScheduledRun run({.token_slots = 73, .state_slots = 20, .model_chunk = 4, .track_interval = 4, .decodes = true}, 2);
   run.scheduler.submit(batch.requests[0], batch.prompt(batch.requests[0]));
   run.step();
   run.scheduler.submit(batch.requests[1], batch.prompt(batch.requests[1]));

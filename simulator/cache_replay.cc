@@ -1,5 +1,8 @@
 #include "simulator/cache_replay.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -7,6 +10,7 @@
 #include "simulator/losses/slot_ledger.h"
 #include "simulator/losses/snapshot_ledger.h"
 #include "simulator/losses/tree_ledger.h"
+#include "simulator/tree/tree_scheduler.h"
 
 namespace hybridkv {
 
@@ -48,9 +52,26 @@ void check_driver_of_slots(const DriverSpec& driver) {
     throw SpecError("simulate.driver", "slots are replayed one prompt at a time; take one_at_a_time");
 }
 
+/// More than one request in flight: a scheduler chooses who acts.
+bool has_several(const DriverSpec& driver) { return driver.kind == DriverKind::closed_loop && driver.in_flight > 1; }
+
 TreeSettings driven(TreeSettings settings, const DriverSpec& driver) {
   settings.decodes = tree_decodes(driver);
   return settings;
+}
+
+void check_tree_losses(const SimulationSpec& spec) {
+  if (spec.losses && has_several(spec.driver))
+    throw SpecError("simulate.driver", "losses of a radix tree are booked for one request at a time; take "
+                                       "one_at_a_time, or closed_loop with in_flight 1");
+}
+
+/// The record of a request that a tree does not take in.
+TreeRecord turned_away(const TreeActions& actions, const TraceRequest& request) {
+  TreeRecord record{.index = request.index, .input_length = request.input_length};
+  actions.close(record);
+  record.status = RequestStatus::too_long;
+  return record;
 }
 
 class TreeCacheReplay final : public CacheReplay {
@@ -65,7 +86,8 @@ class TreeCacheReplay final : public CacheReplay {
   void consume(const TraceBatch& batch) override {
     for (const TraceRequest& one : batch.requests) {
       const TreeRecord record =
-          refused_for_length(one.input_length, max_model_len_) ? turned_away(one) : run(one, batch.prompt(one));
+          refused_for_length(one.input_length, max_model_len_) ? turned_away(replay_, one)
+                                                               : run(one, batch.prompt(one));
       const ReuseLoss loss = ledger_ ? ledger_->end(record) : ReuseLoss{};
       stats_.add(record);
       if (on_record_) on_record_(&record, ledger_ ? &loss : nullptr);
@@ -74,16 +96,6 @@ class TreeCacheReplay final : public CacheReplay {
   ReplayResult result() override { return {stats_, ledger_ ? std::optional(ledger_->stats()) : std::nullopt}; }
 
  private:
-  TreeRecord turned_away(const TraceRequest& request) const {
-    const RadixTree& tree = replay_.tree();
-    TreeRecord record{.index = request.index, .input_length = request.input_length};
-    record.free_tokens = tree.token_pool().free_tokens();
-    record.free_states = tree.free_states().size();
-    record.tree_tokens = tree.num_tokens();
-    record.tree_states = tree.num_states();
-    record.status = RequestStatus::too_long;
-    return record;
-  }
   TreeRecord run(const TraceRequest& request, std::span<const TokenRun> prompt) {
     if (ledger_) ledger_->expect(request, prompt);
     return replay_.run(request, prompt);
@@ -91,6 +103,48 @@ class TreeCacheReplay final : public CacheReplay {
 
   TreeReplay replay_;
   std::unique_ptr<TreeLedger> ledger_;
+  std::optional<std::int64_t> max_model_len_;
+  std::function<void(const RecordView&, const ReuseLoss*)> on_record_;
+  TreeStats stats_;
+};
+
+/// Several requests in flight. A prompt that is too long takes no place.
+class TreeLoopReplay final : public CacheReplay {
+ public:
+  TreeLoopReplay(const TreeCache& cache, const SimulationSpec& spec)
+      : scheduler_(driven(cache.settings, spec.driver), [this](const TreeRecord& record) { ended(record); }),
+        in_flight_(spec.driver.in_flight),
+        max_model_len_(cache.max_model_len),
+        on_record_(spec.on_record) {
+    stats_.settings = scheduler_.settings();
+    stats_.in_flight = in_flight_;
+  }
+  void consume(const TraceBatch& batch) override {
+    for (const TraceRequest& one : batch.requests) {
+      while (scheduler_.num_in_flight() >= in_flight_) step();
+      if (refused_for_length(one.input_length, max_model_len_)) ended(turned_away(scheduler_, one));
+      else scheduler_.submit(one, batch.prompt(one));
+    }
+  }
+  void finish() override {
+    while (scheduler_.num_in_flight() > 0) step();
+  }
+  ReplayResult result() override { return {stats_, std::nullopt}; }
+
+ private:
+  void step() {
+    scheduler_.schedule();
+    ++stats_.steps;
+    stats_.most_running = std::max(stats_.most_running, scheduler_.num_running());
+    scheduler_.complete();
+  }
+  void ended(const TreeRecord& record) {
+    stats_.add(record);
+    if (on_record_) on_record_(&record, nullptr);
+  }
+
+  TreeScheduler scheduler_;
+  std::int64_t in_flight_;
   std::optional<std::int64_t> max_model_len_;
   std::function<void(const RecordView&, const ReuseLoss*)> on_record_;
   TreeStats stats_;
@@ -132,8 +186,15 @@ class SlotCacheReplay final : public CacheReplay {
   SlotStats stats_;
 };
 
+bool snapshots_decode(const DriverSpec& driver) {
+  if (driver.kind == DriverKind::one_at_a_time) return false;
+  if (driver.kind == DriverKind::closed_loop && driver.in_flight == 1) return true;
+  throw SpecError("simulate.driver", "a radix tree is replayed one request at a time, as the engine's own results were "
+                                     "made: take one_at_a_time for prompts alone, or closed_loop with in_flight 1");
+}
+
 SnapshotSettings driven(SnapshotSettings settings, const DriverSpec& driver) {
-  settings.decodes = tree_decodes(driver);
+  settings.decodes = snapshots_decode(driver);
   return settings;
 }
 
@@ -203,15 +264,20 @@ const ReplayCounts& counts_of(const IndexStats& stats) {
 }
 
 bool tree_decodes(const DriverSpec& driver) {
-  if (driver.kind == DriverKind::one_at_a_time) return false;
-  if (driver.kind == DriverKind::closed_loop && driver.in_flight == 1) return true;
-  throw SpecError("simulate.driver", "a radix tree is replayed one request at a time, as the engine's own results were "
-                                     "made: take one_at_a_time for prompts alone, or closed_loop with in_flight 1");
+  if (driver.kind == DriverKind::open_loop)
+    throw SpecError("simulate.driver", "a radix tree is replayed in the order of the trace, not by its timestamps: "
+                                       "take one_at_a_time for prompts alone, or closed_loop");
+  if (driver.in_flight < 1)
+    throw SpecError("driver.in_flight", fmt::format("must be at least 1, is {}", driver.in_flight));
+  return driver.kind == DriverKind::closed_loop;
 }
 
 void check_replay(const SimulationSpec& spec) {
   if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache)) return validate(*blocks);
-  if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) return driven(tree->settings, spec.driver).check();
+  if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) {
+    check_tree_losses(spec);
+    return driven(tree->settings, spec.driver).check();
+  }
   if (const auto* snapshots = std::get_if<SnapshotCache>(&spec.cache))
     return driven(snapshots->settings, spec.driver).check();
   check_driver_of_slots(spec.driver);
@@ -221,7 +287,11 @@ void check_replay(const SimulationSpec& spec) {
 std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec) {
   if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache))
     return std::make_unique<BlockCacheReplay>(*blocks, spec);
-  if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) return std::make_unique<TreeCacheReplay>(*tree, spec);
+  if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) {
+    check_tree_losses(spec);
+    if (has_several(spec.driver)) return std::make_unique<TreeLoopReplay>(*tree, spec);
+    return std::make_unique<TreeCacheReplay>(*tree, spec);
+  }
   if (const auto* slots = std::get_if<SlotCache>(&spec.cache)) return std::make_unique<SlotCacheReplay>(*slots, spec);
   return std::make_unique<SnapshotsReplay>(std::get<SnapshotCache>(spec.cache), spec);
 }

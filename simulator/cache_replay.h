@@ -96,7 +96,8 @@ class CacheReplay : public Replay {
   virtual ReplayResult result() = 0;
 };
 
-/// Do requests generate their output under this driver? Throws SpecError for a driver that trees are not replayed by.
+/// Do requests through a radix tree generate their output under this driver? Throws SpecError for a driver that such
+/// trees are not replayed by.
 bool tree_decodes(const DriverSpec& driver);
 /// Throws SpecError for unusable settings, with the path "geometry.FIELD", "radix.FIELD", "slots.FIELD" or
 /// "snapshots.FIELD", and with "simulate.driver" for a driver that the kind of cache does not have.

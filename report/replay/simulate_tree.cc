@@ -81,6 +81,7 @@ std::string tree_modelled(const SimulateAnswer& answer) {
         "requests that end while a lazy strategy writes a state");
     add(s.decodes && s.skip_decode_lock, "states that are not locked during decode");
     add(s.host.exists(), "the host tier");
+    add(Tree::stats_of(cache).in_flight > 1, "several requests in flight");
   }
   return modelled_names_sentence(rules);
 }
@@ -93,6 +94,21 @@ std::string host_tier_text(const TreeStats& stats) {
                      human_count(stats.loaded_tokens), human_count(stats.loaded_states));
 }
 
+std::string driver_text(const TreeStats& stats) {
+  if (stats.in_flight > 1)
+    return fmt::format("closed loop, {} in flight, prefill and decode", human_plural(stats.in_flight, "request"));
+  return stats.settings.decodes ? "one request at a time in the order of the trace, prefill and decode"
+                                : "one request at a time in the order of the trace, prefill only";
+}
+
+/// How full a pool was in which several requests were in flight.
+std::string running_text(const TreeStats& stats) {
+  return fmt::format("{} of at most {} at once, in {}; {} retracted for want of pages, {} tokens computed again",
+                     human_count(stats.most_running), human_count(stats.settings.max_running),
+                     human_plural(stats.steps, "step"), human_plural(stats.retractions, "time"),
+                     human_count(stats.recomputed_tokens));
+}
+
 /// How requests come, and what the pools of the first cache follow.
 std::vector<std::pair<std::string, std::string>> tree_facts(const SimulateAnswer& answer) {
   const TreeSettings& first = Tree::stats_of(answer.caches.front()).settings;
@@ -102,10 +118,12 @@ std::vector<std::pair<std::string, std::string>> tree_facts(const SimulateAnswer
                           first.decodes ? fmt::format(", every {} of a decode", human_count(first.decode_grid()))
                                         : std::string());
   std::vector<std::pair<std::string, std::string>> facts{
-      {"driver", first.decodes ? "one request at a time in the order of the trace, prefill and decode"
-                               : "one request at a time in the order of the trace, prefill only"},
+      {"driver", driver_text(Tree::stats_of(answer.caches.front()))},
       {"states", states},
       {"chunks", fmt::format("of at most {} tokens", human_count(first.chunk_tokens))}};
+  for (const ReplayedCache& cache : answer.caches)
+    if (const TreeStats& stats = Tree::stats_of(cache); stats.in_flight > 1)
+      facts.emplace_back("running", running_text(stats));
   for (const ReplayedCache& cache : answer.caches)
     if (const TreeStats& stats = Tree::stats_of(cache); stats.settings.host.exists())
       facts.emplace_back("host", host_tier_text(stats));
@@ -172,6 +190,12 @@ ordered_json tree_extras(const ReplayedCache& cache) {
   const TreeStats& stats = Tree::stats_of(cache);
   const TreeHost& host = stats.settings.host;
   ordered_json json = ordered_json::object();
+  if (stats.in_flight > 1)
+    json["in_flight"] = {{"requests", stats.in_flight},
+                         {"most_running", stats.most_running},
+                         {"steps", stats.steps},
+                         {"retractions", stats.retractions},
+                         {"recomputed_tokens", stats.recomputed_tokens}};
   if (!host.exists()) return json;
   json["host"] = {{"token_slots", host.tokens},
                   {"state_slots", host.states},

@@ -10,6 +10,7 @@
 
 #include "simulator/blocks/cache_manager.h"
 #include "simulator/schedule/request_record.h"
+#include "simulator/schedule/step_work.h"
 #include "simulator/trace/trace.h"
 
 namespace hybridkv {
@@ -30,15 +31,6 @@ struct ActiveRequest {
   /// Tokens known and computed when it last gave way though nobody else ran (BlockSteps::gives_way_to_itself).
   std::pair<std::int64_t, std::int64_t> stuck_at = {-1, -1};
   bool prefilling() const { return computed_tokens < prefill_tokens; }
-};
-
-/// What one step did.
-struct StepWork {
-  std::int64_t prefill_tokens = 0;
-  std::int64_t decoded_requests = 0;
-  std::int64_t copied_states = 0;
-  std::int64_t ended = 0;  ///< requests that were refused or stalled in this step, without any tokens
-  bool idle() const { return prefill_tokens == 0 && decoded_requests == 0 && ended == 0; }
 };
 
 /// The engine's scheduler, step by step (vLLM KVCacheManager and Scheduler).

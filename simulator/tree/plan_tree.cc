@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "planner/tree_settings.h"
 #include "planner/tree_split.h"
@@ -27,7 +29,8 @@ TreeSettings tree_settings_of(const CachePlan& plan, const ModelSpec& model, con
                         .strategy = pools.strategy,
                         .overlap = engine.own[tree_key::overlap_schedule],
                         .skip_decode_lock = engine.own[tree_key::skip_decode_lock],
-                        .host = pools.host};
+                        .host = pools.host,
+                        .max_running = std::max<std::int64_t>(1, pools.split.max_running)};
   settings.check();
   return settings;
 }

@@ -25,9 +25,9 @@ using StateSlot = BlockId;
 struct TreeMatch {
   TreeNodeId node = tree_root;    ///< deepest node walked that has all that a hit needs, on the device or the host
   std::int64_t hit_tokens = 0;    ///< where it ends
+  std::int64_t kv_tokens = 0;     ///< that KV alone matched, >= hit_tokens
   TreeNodeId device_node = tree_root;  ///< with a host tier: the deepest that has it all on the device
   std::int64_t device_tokens = 0;      ///< where that ends
-  std::int64_t kv_tokens = 0;     ///< that KV alone matched, >= hit_tokens
   bool operator==(const TreeMatch&) const = default;
 };
 

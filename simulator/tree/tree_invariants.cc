@@ -15,9 +15,9 @@ namespace {
 
 class TreeChecker {
  public:
-  explicit TreeChecker(const TreeReplay& replay)
-      : replay_(replay),
-        tree_(replay.tree()),
+  TreeChecker(const RadixTree& tree, std::vector<const TreeRequest*> requests)
+      : requests_(std::move(requests)),
+        tree_(tree),
         nodes_(TreePeek::nodes(tree_)),
         page_(tree_.settings().page),
         alive_(nodes_.size(), true) {}
@@ -38,7 +38,7 @@ class TreeChecker {
     check_states();
     check_host();
     check_counters();
-    check_request();
+    for (const TreeRequest* const request : requests_) check_request(*request);
     check_slots();
     if (tree_.settings().numbers_pages) check_rows();
     return std::move(violations_);
@@ -110,14 +110,19 @@ class TreeChecker {
   }
 
   void check_locks() {
-    const TreeRequest& request = replay_.request();
-    std::set<TreeNodeId> path;
-    for (TreeNodeId id = request.node; id != tree_root; id = nodes_[id].parent) path.insert(id);
+    std::vector<std::uint32_t> locks(nodes_.size()), state_locks(nodes_.size());
+    for (const TreeRequest* const request : requests_) {
+      require(request->node == tree_root || alive_[request->node], "a request holds node {}, which is gone",
+              request->node);
+      for (TreeNodeId id = request->node; id != tree_root; id = nodes_[id].parent) ++locks[id];
+      state_locks[request->node] += request->locks_state ? 1 : 0;
+    }
     each_node([&](TreeNodeId id) {
-      require(nodes_[id].locks == path.count(id), "node {} has {} locks", id, nodes_[id].locks);
-      require(nodes_[id].state_locks == (request.locks_state && id == request.node ? 1 : 0),
-              "the state of node {} has {} locks", id, nodes_[id].state_locks);
+      require(nodes_[id].locks == locks[id], "node {} has {} locks", id, nodes_[id].locks);
+      require(nodes_[id].state_locks == state_locks[id], "the state of node {} has {} locks", id,
+              nodes_[id].state_locks);
       require(nodes_[id].state_locks == 0 || nodes_[id].state != 0, "node {} locks no state", id);
+      require(nodes_[id].locks == 0 || nodes_[id].on_device, "node {} is locked and left the device", id);
     });
   }
 
@@ -195,13 +200,14 @@ class TreeChecker {
     require(tree_.evictable_tokens() == evictable, "{} tokens can be evicted, counted {}", evictable,
             tree_.evictable_tokens());
     const TokenPool& pool = tree_.token_pool();
-    require(pool.free_pages() + tokens / page_ + replay_.request().own_pages == pool.num_pages(),
-            "{} free pages, {} of the tree and {} of the request are not {}", pool.free_pages(), tokens / page_,
-            replay_.request().own_pages, pool.num_pages());
+    std::int64_t own = 0;
+    for (const TreeRequest* const request : requests_) own += request->own_pages;
+    require(pool.free_pages() + tokens / page_ + own == pool.num_pages(),
+            "{} free pages, {} of the tree and {} of the request are not {}", pool.free_pages(), tokens / page_, own,
+            pool.num_pages());
   }
 
-  void check_request() {
-    const TreeRequest& request = replay_.request();
+  void check_request(const TreeRequest& request) {
     require(request.protected_tokens == nodes_[request.node].end, "the request protects {} tokens, its node ends at {}",
             request.protected_tokens, nodes_[request.node].end);
     require(request.own_pages == ceil_div(request.computed_tokens, page_) - request.protected_tokens / page_,
@@ -224,13 +230,14 @@ class TreeChecker {
   }
 
   void check_slots() {
-    const TreeRequest& request = replay_.request();
     std::vector<StateSlot> slots = tree_.free_states().in_order();
     each_node([&](TreeNodeId id) {
       if (nodes_[id].state != 0) slots.push_back(nodes_[id].state);
     });
-    if (request.active != 0) slots.push_back(request.active);
-    slots.insert(slots.end(), request.tracking.begin(), request.tracking.end());
+    for (const TreeRequest* const request : requests_) {
+      if (request->active != 0) slots.push_back(request->active);
+      slots.insert(slots.end(), request->tracking.begin(), request->tracking.end());
+    }
     require_once("state slot", tree_.settings().state_slots, slots);
   }
 
@@ -242,14 +249,15 @@ class TreeChecker {
       require(std::ssize(own) * page_ == size(id), "node {} of {} tokens has {} pages", id, size(id), own.size());
       rows.insert(rows.end(), own.begin(), own.end());
     });
-    const PageRows& own = replay_.request().rows;
-    require(std::ssize(own) == replay_.request().own_pages, "the request has {} pages and counts {}", own.size(),
-            replay_.request().own_pages);
-    rows.insert(rows.end(), own.begin(), own.end());
+    for (const TreeRequest* const request : requests_) {
+      require(std::ssize(request->rows) == request->own_pages, "the request has {} pages and counts {}",
+              request->rows.size(), request->own_pages);
+      rows.insert(rows.end(), request->rows.begin(), request->rows.end());
+    }
     require_once("page", tree_.token_pool().num_pages(), rows);
   }
 
-  const TreeReplay& replay_;
+  std::vector<const TreeRequest*> requests_;
   const RadixTree& tree_;
   const std::remove_reference_t<decltype(TreePeek::nodes(std::declval<const RadixTree&>()))>& nodes_;
   std::int64_t page_;
@@ -259,6 +267,12 @@ class TreeChecker {
 
 }  // namespace
 
-std::vector<std::string> find_violations(const TreeReplay& replay) { return TreeChecker(replay).run(); }
+std::vector<std::string> find_violations(const TreeReplay& replay) {
+  return TreeChecker(replay.tree(), {&replay.request()}).run();
+}
+
+std::vector<std::string> find_violations(const TreeScheduler& scheduler) {
+  return TreeChecker(scheduler.tree(), scheduler.requests()).run();
+}
 
 }  // namespace hybridkv

@@ -4,19 +4,21 @@
 #include <vector>
 
 #include "simulator/tree/tree_replay.h"
+#include "simulator/tree/tree_scheduler.h"
 
 namespace hybridkv {
 
-/// Everything that is wrong with a dual pool and its tree between two actions of a request; empty = sound.
+/// Everything that is wrong with a dual pool and its tree between two actions of requests; empty = sound.
 ///
 /// Checked: nodes hang together, end where their children start, and carry the content of their runs; the index finds
-/// each by its first page and nothing else; locks are those of the request under way, on whole paths; the list of
+/// each by its first page and nothing else; locks are those of the requests in flight, on whole paths; the list of
 /// leaves holds exactly the nodes without children in the order of their last use, the list of states exactly the nodes
-/// with one; sizes and counters agree with the nodes; tokens of tree, request and pool come to all there are, a node
+/// with one; sizes and counters agree with the nodes; tokens of tree, requests and pool come to all there are, a node
 /// has KV for every one of its pages, and neither a page nor a state slot stands twice or is lost. With a host tier
 /// each node has KV on the device or the host, none below one that left the device has it there, and lists and sizes of
 /// the host agree with the nodes as well.
 std::vector<std::string> find_violations(const TreeReplay& replay);
+std::vector<std::string> find_violations(const TreeScheduler& scheduler);
 
 /// Opens the insides of a tree and its driver, for find_violations and for tests that plant a fault.
 struct TreePeek {

@@ -43,6 +43,7 @@ void TreeSettings::check() const {
           fmt::format("must be whole pages of {} tokens, is {}", page, track_interval));
   require(max_states_per_path >= 1 || max_states_per_path == -1, "max_states_per_path",
           fmt::format("must be at least 1, or -1 for no limit, is {}", max_states_per_path));
+  require(max_running >= 1, "max_running", fmt::format("must be at least 1, is {}", max_running));
   require(host.tokens >= 0 && host.tokens % page == 0, "host.tokens",
           fmt::format("must be whole pages of {} tokens, is {}", page, host.tokens));
   require(host.exists() && has_states() ? host.states >= 1 : host.states == 0, "host.states",

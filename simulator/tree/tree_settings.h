@@ -23,6 +23,7 @@ struct TreeSettings {
   std::int64_t max_states_per_path = -1;  ///< `--mamba-max-states-per-path`, >= 1 or -1: no limit
   bool skip_decode_lock = false;          ///< SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK: a state is not locked during decode
   TreeHost host = {};                     ///< what is evicted stays findable there
+  std::int64_t max_running = 4096;        ///< requests at once, where several are in flight
   bool decodes = false;                   ///< requests generate their output, else one token
   bool step_ahead = false;                ///< the step behind a request's last runs before its end is known, as overlap
                                           ///< has it (read); the engine's own replays end each step first

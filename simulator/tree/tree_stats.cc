@@ -14,6 +14,8 @@ void TreeStats::add(const TreeRecord& record) {
   states_trimmed += record.states_trimmed;
   evicted_tokens += record.evicted_tokens;
   checkpoints_evicted += record.evicted_states;
+  retractions += record.retractions;
+  recomputed_tokens += record.recomputed_tokens;
   loaded_tokens += record.loaded_tokens;
   loaded_states += record.loaded_states;
   evicted_unused_states += record.evicted_unused_states;

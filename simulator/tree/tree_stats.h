@@ -11,6 +11,11 @@ namespace hybridkv {
 /// states that the tree kept; those and what is evicted are counted of all requests that were taken in.
 struct TreeStats : ReplayCounts {
   TreeSettings settings;
+  std::int64_t in_flight = 1;              ///< requests that wait or run at once
+  std::int64_t steps = 0;                  ///< where several are in flight
+  std::int64_t most_running = 0;           ///< in a step, the same
+  std::int64_t retractions = 0;            ///< requests that gave all back and waited again, as often as they did
+  std::int64_t recomputed_tokens = 0;      ///< prefilled again after those
   std::int64_t requests_with_branch = 0;   ///< that took a state where KV alone matched
   std::int64_t prefill_chunks = 0;
   std::int64_t generated_tokens = 0;

@@ -302,7 +302,7 @@ TEST_CASE("edge: flags of another engine's space are refused at once, and every 
   require_refused(sglang + "--ratios much", 2, "--ratios much: is no number");
   require_refused(sglang + "--ratios 0", 2, "engine.state_memory_ratio: is above 0");
   require_refused(sglang + "--strategies lazy", 2, "'lazy' is not allowed");
-  require_refused(sglang + "--driver closed-loop --in-flight 4", 2, "one request at a time");
+  require_refused(sglang + "--driver open-loop", 2, "in the order of the trace");
   const json result = advice(sglang + "--packs 1 --modes align --strategies extra_buffer,no_buffer --ratios 0.5,0.9 "
                                        "--page-sizes 1");
   CHECK(result["candidates"].size() == 4);

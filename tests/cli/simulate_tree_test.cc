@@ -97,7 +97,7 @@ TEST_CASE("edge: what a dual pool cannot be is refused under the name of its fla
   require_refused(pool + "--page-size 16 --radix-strategy no_buffer", "--page-size");
   require_refused(pool + "--track-interval 0", "--track-interval");
   require_refused(pool + "--radix-strategy extra_bufer", "did you mean 'extra_buffer'");
-  require_refused(pool + "--driver closed-loop --in-flight 4", "one request at a time");
+  require_refused(pool + "--driver open-loop", "in the order of the trace");
   require_refused(pool + "--token-slots 200 --page-size 64 --per-request x.csv --token-slots 1,2", "here are");
 }
 

@@ -23,12 +23,13 @@ TreeSettings settings_of(const EngineSpec& engine, const ModelSpec& model = test
 }  // namespace
 
 TEST_CASE("golden: the pools of Qwen3.5-397B are those of the recorded replays") {
-  CHECK(settings_of(sglang()) == TreeSettings{.token_slots = 1'477'030, .state_slots = 210});
+  CHECK(settings_of(sglang()) == TreeSettings{.token_slots = 1'477'030, .state_slots = 210, .max_running = 42});
   EngineSpec engine = sglang();
   engine.own.set(tree_key::page_size, 16);
   engine.max_num_batched_tokens = 2'050;
   CHECK(settings_of(engine) ==
-        TreeSettings{.token_slots = 1'477'024, .state_slots = 210, .page = 16, .chunk_tokens = 2'048});
+        TreeSettings{.token_slots = 1'477'024, .state_slots = 210, .page = 16, .chunk_tokens = 2'048,
+                                            .max_running = 42});
   engine.own.set(tree_key::page_size, 64);
   CHECK(settings_of(engine).token_slots == 1'476'992);
 }

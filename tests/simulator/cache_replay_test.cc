@@ -94,7 +94,8 @@ TEST_CASE("fault: settings and drivers that an index does not have are refused a
   const DriverSpec one{.kind = DriverKind::closed_loop, .in_flight = 1}, two{DriverKind::closed_loop, 2, {}};
   CHECK(path_of({.cache = caches[0], .driver = two}).empty());
   CHECK(path_of({.cache = caches[1], .driver = one}).empty());
-  CHECK(path_of({.cache = caches[1], .driver = two}) == "simulate.driver");
+  CHECK(path_of({.cache = caches[1], .driver = two}).empty());
+  CHECK(path_of({.cache = caches[1], .driver = {.kind = DriverKind::open_loop}}) == "simulate.driver");
   CHECK(path_of({.cache = caches[2], .driver = one}) == "simulate.driver");
   AnyCache blocks = caches[0], tree = caches[1], slots = caches[2];
   std::get<CacheGeometry>(blocks).num_blocks = 1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engines/engine.h"
+#include "engines/llama_cpp/conformance.h"
 #include "engines/llama_cpp/rules.h"
 #include "engines/llama_cpp/serve.h"
 
@@ -17,6 +18,7 @@ inline constexpr Engine llama_cpp{.rules = &rules_of_llama_cpp,
                                   .abilities = &abilities_of_slots,
                                   .axes = axes_of_llama_cpp,
                                   .serve = serve_llama_cpp,
-                                  .own_settings = llama_cpp_settings};
+                                  .own_settings = llama_cpp_settings,
+                                  .conformance = &conformance_of_llama_cpp};
 
 }  // namespace hybridkv

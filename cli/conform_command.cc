@@ -73,6 +73,15 @@ std::vector<ModelSpec> asked_models(const std::vector<std::string>& names) {
   return models;
 }
 
+/// An example of every engine that is asked through its own program.
+std::string examples_with_programs() {
+  std::string examples;
+  for (const Engine* const engine : all_engines())
+    if (engine->conformance != nullptr && !engine->conformance->program_flag.empty())
+      examples += fmt::format("\n  hybridkv conform {} {} FILE", engine->rules->name, engine->conformance->program_flag);
+  return examples;
+}
+
 /// The engine's own program, where its driver runs one; a driver that is named need not.
 std::string asked_program(const Engine& engine, const ConformOptions& options) {
   for (const auto& [flag, program] : options.programs)
@@ -173,8 +182,8 @@ void add_conform_command(CLI::App& app, CommandAction& action) {
       "  hybridkv conform {0} --python venv/bin/python\n"
       "  hybridkv conform {0} --python venv/bin/python --models Qwen3.5-4B \\\n"
       "    --random 500 --seed 7 -o conform.json\n"
-      "  hybridkv conform {0} --python venv/bin/python --record cases.jsonl",
-      known.empty() ? "ENGINE" : known.front()));
+      "  hybridkv conform {0} --python venv/bin/python --record cases.jsonl{1}",
+      known.empty() ? "ENGINE" : known.front(), examples_with_programs()));
   command->callback([options, &action] { action = [options] { return run_conform(*options); }; });
 }
 

@@ -77,8 +77,8 @@ std::vector<ModelSpec> asked_models(const std::vector<std::string>& names) {
 std::string examples_with_programs() {
   std::string examples;
   for (const Engine* const engine : all_engines())
-    if (engine->conformance != nullptr && !engine->conformance->program_flag.empty())
-      examples += fmt::format("\n  hybridkv conform {} {} FILE", engine->rules->name, engine->conformance->program_flag);
+    if (const Conformance* const asked = engine->conformance; asked != nullptr && !asked->program_flag.empty())
+      examples += fmt::format("\n  hybridkv conform {} {} FILE", engine->rules->name, asked->program_flag);
   return examples;
 }
 
@@ -152,7 +152,8 @@ void add_conform_command(CLI::App& app, CommandAction& action) {
   for (const Engine* const engine : all_engines()) {
     if (engine->conformance == nullptr || engine->conformance->program_flag.empty()) continue;
     const std::string flag(engine->conformance->program_flag);
-    command->add_option(flag, options->programs[flag], fmt::format("program of {}, which is started", engine->rules->title))
+    command
+        ->add_option(flag, options->programs[flag], fmt::format("program of {}, which is started", engine->rules->title))
         ->type_name("FILE");
   }
   command

@@ -32,7 +32,8 @@ std::vector<EngineSpec> settings_of_contexts(const ModelSpec&) {
     change(settings.back());
   };
   add([](EngineSpec&) {});
-  for (const std::int64_t sequences : {1, 2, 3}) add([&](EngineSpec& engine) { engine.max_running_requests = sequences; });
+  for (const std::int64_t sequences : {1, 2, 3})
+    add([&](EngineSpec& engine) { engine.max_running_requests = sequences; });
   add([](EngineSpec& engine) { engine.max_running_requests = 3, engine.own.set(row_key::kv_unified, true); });
   add([](EngineSpec& engine) { engine.own.set(row_key::kv_unified, false); });
   add([](EngineSpec& engine) { engine.own.set(row_key::ctx_size, 4097); });

@@ -152,9 +152,8 @@ void add_conform_command(CLI::App& app, CommandAction& action) {
   for (const Engine* const engine : all_engines()) {
     if (engine->conformance == nullptr || engine->conformance->program_flag.empty()) continue;
     const std::string flag(engine->conformance->program_flag);
-    command
-        ->add_option(flag, options->programs[flag], fmt::format("program of {}, which is started", engine->rules->title))
-        ->type_name("FILE");
+    const std::string meaning = fmt::format("program of {}, which is started", engine->rules->title);
+    command->add_option(flag, options->programs[flag], meaning)->type_name("FILE");
   }
   command
       ->add_option("--models", options->models,

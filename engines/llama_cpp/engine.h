@@ -17,8 +17,8 @@ inline constexpr Engine llama_cpp{.rules = &rules_of_llama_cpp,
                                   .replay = slot_cache_of,
                                   .abilities = &abilities_of_slots,
                                   .axes = axes_of_llama_cpp,
+                                  .conformance = &conformance_of_llama_cpp,
                                   .serve = serve_llama_cpp,
-                                  .own_settings = llama_cpp_settings,
-                                  .conformance = &conformance_of_llama_cpp};
+                                  .own_settings = llama_cpp_settings};
 
 }  // namespace hybridkv

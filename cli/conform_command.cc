@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -26,6 +27,7 @@ struct ConformOptions {
   std::string engine;
   std::string python = "python3";
   std::string driver;  ///< empty: that of the engine
+  std::map<std::string, std::string> programs;  ///< of engines, by their flags
   std::vector<std::string> models;
   std::int64_t random = 100;
   std::uint64_t seed = 0;
@@ -71,6 +73,28 @@ std::vector<ModelSpec> asked_models(const std::vector<std::string>& names) {
   return models;
 }
 
+/// An example of every engine that is asked through its own program.
+std::string examples_with_programs() {
+  std::string examples;
+  for (const Engine* const engine : all_engines())
+    if (const Conformance* const asked = engine->conformance; asked != nullptr && !asked->program_flag.empty())
+      examples += fmt::format("\n  hybridkv conform {} {} FILE", engine->rules->name, asked->program_flag);
+  return examples;
+}
+
+/// The engine's own program, where its driver runs one; a driver that is named need not.
+std::string asked_program(const Engine& engine, const ConformOptions& options) {
+  for (const auto& [flag, program] : options.programs)
+    if (flag != engine.conformance->program_flag && !program.empty())
+      throw InputError(fmt::format("{}: {} is not asked through it; leave it out", flag, engine.rules->title));
+  const auto found = options.programs.find(std::string(engine.conformance->program_flag));
+  const std::string program = found == options.programs.end() ? "" : found->second;
+  if (program.empty() && !engine.conformance->program_flag.empty() && options.driver.empty())
+    throw InputError(fmt::format("{} is missing: the program of {}", engine.conformance->program_flag,
+                                 engine.rules->title));
+  return program;
+}
+
 /// The file of a flag, opened before the work; nothing where it was not given.
 std::optional<OutputFile> opened(const std::string& path, Overwrite overwrite) {
   if (path.empty()) return std::nullopt;
@@ -85,8 +109,10 @@ int run_conform(const ConformOptions& options) {
   std::optional<OutputFile> result = opened(options.result_file, options.overwrite);
   std::optional<OutputFile> record = opened(options.record_file, options.overwrite);
   // -B: no compiled files are left beside the driver.
+  std::vector<std::string> words{options.python, "-B", driver};
+  if (const std::string program = asked_program(engine, options); !program.empty()) words.push_back(program);
   const ConformQuestion question{.engine = &engine,
-                                 .driver = {options.python, "-B", driver},
+                                 .driver = std::move(words),
                                  .grid = {asked_models(options.models), options.random, options.seed}};
   ConformAnswer answer;
   {
@@ -123,6 +149,12 @@ void add_conform_command(CLI::App& app, CommandAction& action) {
       ->add_option("--python", options->python,
                    "interpreter of the environment that the engine is installed in; default python3")
       ->type_name("FILE");
+  for (const Engine* const engine : all_engines()) {
+    if (engine->conformance == nullptr || engine->conformance->program_flag.empty()) continue;
+    const std::string flag(engine->conformance->program_flag);
+    const std::string meaning = fmt::format("program of {}, which is started", engine->rules->title);
+    command->add_option(flag, options->programs[flag], meaning)->type_name("FILE");
+  }
   command
       ->add_option("--models", options->models,
                    "shipped models, with commas between, or all; default: some of every family")
@@ -150,8 +182,8 @@ void add_conform_command(CLI::App& app, CommandAction& action) {
       "  hybridkv conform {0} --python venv/bin/python\n"
       "  hybridkv conform {0} --python venv/bin/python --models Qwen3.5-4B \\\n"
       "    --random 500 --seed 7 -o conform.json\n"
-      "  hybridkv conform {0} --python venv/bin/python --record cases.jsonl",
-      known.empty() ? "ENGINE" : known.front()));
+      "  hybridkv conform {0} --python venv/bin/python --record cases.jsonl{1}",
+      known.empty() ? "ENGINE" : known.front(), examples_with_programs()));
   command->callback([options, &action] { action = [options] { return run_conform(*options); }; });
 }
 

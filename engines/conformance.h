@@ -22,6 +22,8 @@ struct Conformance {
   bool tells_own = false;  ///< a driver is told what only this engine is set by, and how memory is shared
   /// A setting of that key: the same key, the same setting.
   EngineSpec (*random)(const ModelSpec& model, std::uint64_t key) = nullptr;
+  /// The flag that names the engine's own program, for a driver that runs it; empty: the engine is Python's.
+  std::string_view program_flag = "";
 };
 
 }  // namespace hybridkv

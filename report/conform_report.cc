@@ -26,8 +26,11 @@ Table conform_figures(const ConformAnswer& answer) {
 
 std::string conform_result(const ConformAnswer& answer) {
   const std::string sides = fmt::format("{} and the installed version {}", answer.rules->title, answer.version);
-  const std::string counts = fmt::format("{} with every figure equal, {} refused by both", human_count(answer.equal),
-                                         human_count(answer.refused));
+  std::string counts = fmt::format("{} with every figure equal, {} refused by both", human_count(answer.equal),
+                                   human_count(answer.refused));
+  std::int64_t not_asked = 0;
+  for (const auto& [why, cases] : answer.not_asked) not_asked += cases;
+  if (not_asked > 0) counts += fmt::format(", {} not asked", human_count(not_asked));
   if (answer.agrees())
     return fmt::format("RESULT: {} agree in {} cases: {}", sides, human_count(answer.cases), counts);
   return fmt::format("RESULT: {} differ in {} of {} cases: {}", sides, human_count(std::ssize(answer.differences)),
@@ -88,6 +91,13 @@ Document conform_document(const ConformAnswer& answer) {
     add(Heading{"Figures"});
     add(conform_figures(answer));
   }
+  if (!answer.not_asked.empty()) {
+    Listing listing;
+    for (const auto& [why, cases] : answer.not_asked)
+      listing.items.push_back(fmt::format("{}: {} {}", why, human_count(cases), cases == 1 ? "case" : "cases"));
+    add(Heading{"Not asked"});
+    add(std::move(listing));
+  }
   if (!answer.stubs.empty()) {
     add(Heading{"What stood for a GPU"});
     add(Listing{answer.stubs});
@@ -106,6 +116,7 @@ nlohmann::ordered_json conform_json(const ConformAnswer& answer) {
                               {"refused", answer.refused},
                               {"stubs", answer.stubs},
                               {"figures", to_json(conform_figures(answer))}};
+  if (!answer.not_asked.empty()) json["not_asked"] = answer.not_asked;
   json["differences"] = nlohmann::ordered_json::array();
   for (const ConformDifference& one : answer.differences)
     json["differences"].push_back({{"case", one.words},

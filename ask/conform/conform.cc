@@ -76,7 +76,7 @@ class Conversation {
     made_by_ = hello.value("made_by", Json::object());
   }
 
-  /// Asks for one case, compares the answer, and returns it as a record.
+  /// Asks for one case, compares the answer, and returns it as a record; null where it was not put to the engine.
   Json ask(ConformCase one) {
     const OurSide ours = our_side(one);
     const Json request = conform_request(one, answer_.cases++);
@@ -86,6 +86,10 @@ class Conversation {
     if (reply.contains("unfit"))
       throw InputError(fmt::format("the driver does not fit version {}: {}", answer_.version, text_of(reply, "unfit")));
     if (reply.value("id", Json()) != request["id"]) throw unreadable(line, "not the answer to what was asked");
+    if (reply.contains("not_asked")) {
+      ++answer_.not_asked[text_of(reply, "not_asked")];
+      return Json();
+    }
     if (!reply.contains("refused") && !(reply.contains("figures") && reply["figures"].is_object()))
       throw unreadable(line, "neither figures nor a refusal");
     compare(one, request, ours, reply);
@@ -152,7 +156,7 @@ ConformAnswer conform(const ConformQuestion& question, const ConformProgress& pr
   for (const ConformCase& one : cases) {
     if (progress) progress(one, answer.cases, std::ssize(cases));
     const Json record = conversation.ask(one);
-    if (records) records(record);
+    if (records && !record.is_null()) records(record);
   }
   return answer;
 }

@@ -39,6 +39,8 @@ struct ConformAnswer {
   std::int64_t cases = 0;
   std::int64_t equal = 0;          ///< planned by both, with every figure equal
   std::int64_t refused = 0;        ///< by both
+  /// Cases of what a driver cannot put to the engine, by why: neither equal nor different.
+  std::map<std::string, std::int64_t> not_asked;
   std::map<std::string, FigureCount> figures;
   std::vector<ConformDifference> differences;
   bool agrees() const { return differences.empty(); }

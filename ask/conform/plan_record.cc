@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ask/conform/figure_place.h"
+#include "ask/conform/row_figures.h"
 #include "ask/conform/tree_figures.h"
 #include "planner/allocated_tensors.h"
 #include "planner/primary_attention.h"
@@ -119,6 +120,11 @@ constexpr std::array block_rules_of_figures{DerivedFigure{"state_bytes", "M"},
                                             DerivedFigure{"replay.hits", "smallest prefix that can hit"},
                                             DerivedFigure{"replay.chunks", "match unit"}};
 
+std::span<const DerivedFigure> derived_figures(const CachePlan& plan) {
+  if (plan.tree_pools) return derived_tree_figures();
+  return plan.rows ? derived_row_figures() : block_rules_of_figures;
+}
+
 /// The symbol, or one that says besides of what it is: "M (gdn)".
 bool is_named_by(const Term& result, const std::string& symbol) {
   return result.symbol == symbol || result.symbol.starts_with(symbol + " ");
@@ -128,6 +134,7 @@ bool is_named_by(const Term& result, const std::string& symbol) {
 
 Json plan_record(const CachePlan& plan) {
   if (plan.tree_pools) return tree_figures(plan);
+  if (plan.rows) return row_figures(plan);
   Json record;
   std::set<std::int64_t> states;
   for (const SpecPlan& spec : plan.specs)
@@ -157,7 +164,7 @@ Json plan_record(const CachePlan& plan) {
 
 const Decision* decision_on(const CachePlan& plan, const std::string& figure) {
   const FigurePlace place = figure_place(figure);
-  const std::span<const DerivedFigure> derived = plan.tree_pools ? derived_tree_figures() : block_rules_of_figures;
+  const std::span<const DerivedFigure> derived = derived_figures(plan);
   const auto known = std::find_if(derived.begin(), derived.end(),
                                   [&](const DerivedFigure& one) { return one.figure == place.name; });
   if (known == derived.end()) return nullptr;

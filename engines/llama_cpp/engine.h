@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engines/engine.h"
+#include "engines/llama_cpp/conformance.h"
 #include "engines/llama_cpp/rules.h"
 #include "engines/llama_cpp/serve.h"
 
@@ -16,6 +17,7 @@ inline constexpr Engine llama_cpp{.rules = &rules_of_llama_cpp,
                                   .replay = slot_cache_of,
                                   .abilities = &abilities_of_slots,
                                   .axes = axes_of_llama_cpp,
+                                  .conformance = &conformance_of_llama_cpp,
                                   .serve = serve_llama_cpp,
                                   .own_settings = llama_cpp_settings};
 

@@ -60,6 +60,27 @@ TEST_CASE("golden: the pools that SGLang was recorded with are ours, and a slot 
   CHECK(json["differences"][0]["rule"] == "K = floor((X * R / (1 + R) - M) / M)");
 }
 
+TEST_CASE("golden: the cells and rows that llama.cpp was recorded with are ours, and fewer cells name their rule") {
+  const std::string asked = "conform llama.cpp --models LFM2.5-1.2B,Falcon-H1-0.5B --random 12 --driver '"
+                            HYBRIDKV_TEST_DATA "/conform/recorded.py'";
+  const std::string record = "HYBRIDKV_FAKE_ENGINE=llama.cpp HYBRIDKV_FAKE_VERSION=0c1e570";
+  const ProgramRun run = run_program(asked, record);
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "RESULT: llama.cpp and the installed version 0c1e570 agree in 38 cases: "));
+  CHECK(contains(run.output, "caches.k_mib"));
+  const ProgramRun planted = run_program(asked + " --format json", record + " HYBRIDKV_FAKE_DRIVER=cells");
+  CHECK(planted.exit_code == 1);
+  const nlohmann::json json = nlohmann::json::parse(planted.output);
+  REQUIRE(json["differences"].size() == 1);
+  CHECK(json["differences"][0]["figure"] == "slot_cells");
+  CHECK(json["differences"][0]["rule"] == "engine.ctx_size, shared out unless cells are shared, in whole 256");
+  const ProgramRun unasked = run_program(asked, record + " HYBRIDKV_FAKE_DRIVER=unasked");
+  CHECK(unasked.exit_code == 0);
+  CHECK(contains(unasked.output, ", 1 not asked"));
+  CHECK(contains(unasked.output, "the architecture of a model: 1 case"));
+}
+
 TEST_CASE("law: the rules of one release are falsified by the record of another, by name") {
   const ProgramRun run = run_program(recorded + " --format json",
                                      "HYBRIDKV_FAKE_DRIVER=another HYBRIDKV_FAKE_VERSION=0.32.0");
@@ -111,7 +132,9 @@ TEST_CASE("edge: a version that the rules are not of is compared and warned of")
 
 TEST_CASE("edge: engines, models and interpreters that there are not") {
   require_refused("conform sglang-0.5.24", "no such engine; take one of vllm-0.32, vllm-0.33, sglang-0.5.23");
-  require_refused("conform llama.cpp", "how llama.cpp");
+  require_refused("conform jenga", "how Jenga");
+  require_refused("conform llama.cpp", "--llama-server is missing: the program of llama.cpp");
+  require_refused("conform vllm-0.33 --llama-server x", "vLLM 0.33.0 is not asked through it");
   require_refused("conform vllm-0.33 --models nobody", "no shipped model");
   require_refused("conform vllm-0.33 --python /nobody/python", 4, "cannot be run; --python names");
 }

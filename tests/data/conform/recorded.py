@@ -1,5 +1,5 @@
 """A driver that answers from a record of HYBRIDKV_FAKE_ENGINE at version HYBRIDKV_FAKE_VERSION, or as HYBRIDKV_FAKE_DRIVER says:
-differs, slots, refuses, dies, talks, newer, unfit, another: that version is not the one whose rules are asked, so that other
+differs, slots, cells, unasked, refuses, dies, talks, newer, unfit, another: that version is not the one whose rules are asked, so that other
 prompts may be."""
 
 import gzip
@@ -32,6 +32,10 @@ def answer_of(request, record):
         answer["said"] = {"block_size_tokens": "a block of 16 tokens more"}
     if KIND == "slots" and request["id"] == 0:
         answer["figures"]["state_slots"] -= 1
+    if KIND == "cells" and request["id"] == 0:
+        answer["figures"]["slot_cells"] -= 256
+    if KIND == "unasked" and request["id"] == 0:
+        answer = {"not_asked": "the architecture of a model"}
     if KIND == "refuses" and request["id"] == 2:
         answer = {"refused": "ValueError: not today"}
     if KIND == "unfit":

@@ -23,7 +23,8 @@ std::int64_t SequenceContext::window_cells(std::int64_t window_tokens) const {
 }
 
 bool shares_cells(const EngineSpec& engine) {
-  return engine.own.find(row_key::kv_unified).value_or(!engine.max_running_requests);
+  // Where the number of slots is left to it the server sets both, whatever was said of cells.
+  return !engine.max_running_requests || engine.own.find(row_key::kv_unified).value_or(false);
 }
 
 SequenceContext context_of(const EngineSpec& engine, std::int64_t asked_cells) {

@@ -22,6 +22,17 @@ ProgramRun run_recorded(const std::string& kind, const std::string& flags = "") 
   return run_program(recorded + " " + flags, "HYBRIDKV_FAKE_DRIVER=" + kind);
 }
 
+/// A driver with one planted difference: it is reported alone, with its figure and the rule that it falsifies.
+void check_only_difference(const std::string& asked, const std::string& environment, const std::string& figure,
+                           const std::string& rule) {
+  const ProgramRun planted = run_program(asked + " --format json", environment);
+  CHECK(planted.exit_code == 1);
+  const nlohmann::json json = nlohmann::json::parse(planted.output);
+  REQUIRE(json["differences"].size() == 1);
+  CHECK(json["differences"][0]["figure"] == figure);
+  CHECK(json["differences"][0]["rule"] == rule);
+}
+
 }  // namespace
 
 TEST_CASE("golden: every figure that the engine was recorded with is ours") {
@@ -52,12 +63,8 @@ TEST_CASE("golden: the pools that SGLang was recorded with are ours, and a slot 
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "RESULT: SGLang 0.5.23 and the installed version 0.5.23 agree in "));
   CHECK(contains(run.output, "token_slots"));
-  const ProgramRun planted = run_program(asked + " --format json", record + " HYBRIDKV_FAKE_DRIVER=slots");
-  CHECK(planted.exit_code == 1);
-  const nlohmann::json json = nlohmann::json::parse(planted.output);
-  REQUIRE(json["differences"].size() == 1);
-  CHECK(json["differences"][0]["figure"] == "state_slots");
-  CHECK(json["differences"][0]["rule"] == "K = floor((X * R / (1 + R) - M) / M)");
+  check_only_difference(asked, record + " HYBRIDKV_FAKE_DRIVER=slots", "state_slots",
+                        "K = floor((X * R / (1 + R) - M) / M)");
 }
 
 TEST_CASE("golden: the cells and rows that llama.cpp was recorded with are ours, and rules are named") {
@@ -69,12 +76,8 @@ TEST_CASE("golden: the cells and rows that llama.cpp was recorded with are ours,
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "RESULT: llama.cpp and the installed version 0c1e570 agree in 25 cases: 24 with every"));
   CHECK(contains(run.output, "caches.k_mib"));
-  const ProgramRun planted = run_program(asked + " --format json", record + " HYBRIDKV_FAKE_DRIVER=cells");
-  CHECK(planted.exit_code == 1);
-  const nlohmann::json json = nlohmann::json::parse(planted.output);
-  REQUIRE(json["differences"].size() == 1);
-  CHECK(json["differences"][0]["figure"] == "slot_cells");
-  CHECK(json["differences"][0]["rule"] == "engine.ctx_size, shared out unless cells are shared, in whole 256");
+  check_only_difference(asked, record + " HYBRIDKV_FAKE_DRIVER=cells", "slot_cells",
+                        "engine.ctx_size, shared out unless cells are shared, in whole 256");
   const ProgramRun unasked = run_program(asked, record + " HYBRIDKV_FAKE_DRIVER=unasked");
   CHECK(contains(unasked.output, ", 1 not asked"));
   CHECK(contains(unasked.output, "the architecture of a model: 1 case"));

@@ -20,10 +20,20 @@ struct EngineSetting {
   std::string flag;   ///< of the engine: "--attn-pack-size 5", or a line of its file; empty: the engine's own default
 };
 
+/// How the engine is started with a store of blocks beyond its own memory. From the engine's package and the store's
+/// documentation; no run of ours.
+struct ServeRecipe {
+  std::string name;                   ///< of the store: "LMCache"
+  std::vector<std::string> commands;  ///< lines for a shell, in the order in which they are started
+  std::vector<std::string> beside;    ///< why they say what they say, a sentence each
+  bool operator==(const ServeRecipe&) const = default;
+};
+
 /// How the engine itself is started with what was planned.
 struct ServeCommand {
-  std::string command;              ///< one line for a shell; empty: no engine runs it
-  std::vector<std::string> beside;  ///< what no flag says, a sentence each
+  std::string command;               ///< one line for a shell; empty: no engine runs it
+  std::vector<std::string> beside;   ///< what no flag says, a sentence each
+  std::vector<ServeRecipe> recipes;  ///< of stores beyond its memory; empty: none is known for what was planned
   bool operator==(const ServeCommand&) const = default;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engines/vllm/connectors.h"
 #include "planner/replay_settings.h"
 #include "planner/state_settings.h"
 
@@ -57,6 +58,15 @@ void say_what_vllm_lacks(const EngineSpec& engine, std::vector<std::string>& bes
                                  fmt::join(keys, ", "), keys.size() == 1 ? "it follows" : "they follow"));
 }
 
+void add_vllm_scheduler(CommandLine& line, const SchedulerSettings& scheduler) {
+  const SchedulerSettings defaults;
+  if (scheduler.max_num_seqs != defaults.max_num_seqs) line.add("--max-num-seqs", scheduler.max_num_seqs);
+  if (scheduler.max_num_active_seqs) line.add("--max-num-active-seqs", *scheduler.max_num_active_seqs);
+  if (scheduler.long_prefill_threshold_adaptive) line.add("--long-prefill-token-threshold-adaptive");
+  if (scheduler.long_prefill_threshold != defaults.long_prefill_threshold)
+    line.add("--long-prefill-token-threshold", scheduler.long_prefill_threshold);
+}
+
 std::string mode_flag(CacheMode mode, const EngineRules& rules) {
   if (mode == CacheMode::none) return "--no-enable-prefix-caching";
   // Where caching is the default the option of the mode is deprecated; caching selects align.
@@ -105,15 +115,18 @@ std::vector<EngineSetting> vllm_settings(const BlockChoice& choice) {
   return settings;
 }
 
-ServeCommand serve_vllm(const Served& served) {
+namespace {
+
+/// The whole line, but for packs; adds what it cannot say.
+CommandLine vllm_line(const Served& served, const ConnectorFlags& connector, std::vector<std::string>& beside) {
   const EngineSpec& engine = served.engine;
-  ServeCommand serve;
   std::string program = "vllm";
-  if (engine.conv_state_layout == ConvStateLayout::ds) program = "VLLM_SSM_CONV_STATE_LAYOUT=DS " + program;
+  if (engine.conv_state_layout == ConvStateLayout::ds || connector.states_dimension_first)
+    program = "VLLM_SSM_CONV_STATE_LAYOUT=DS " + program;
   if (engine.cache_order && has_one_allocation(engine))
     program = fmt::format("VLLM_KV_CACHE_LAYOUT={} {}", to_string(*engine.cache_order), program);
-  CommandLine line(program);
-  add_model(line, "serve", served.model, serve.beside);
+  CommandLine line(connector.environment + program);
+  add_model(line, "serve", served.model, beside);
   add_vllm_ranks(line, engine);
   line.add("--max-model-len", served_length(served.limits));
   for (const EngineSetting& setting : served.settings) line.add(setting.flag);
@@ -121,20 +134,28 @@ ServeCommand serve_vllm(const Served& served) {
   if (engine.num_blocks) line.add("--num-gpu-blocks-override", *engine.num_blocks);
   else line.add("--kv-cache-memory-bytes", engine.memory_bytes);
   add_vllm_types(line, served);
-  line.add("--max-num-batched-tokens", engine.max_num_batched_tokens);
-  const SchedulerSettings defaults;
-  if (served.scheduler.max_num_seqs != defaults.max_num_seqs)
-    line.add("--max-num-seqs", served.scheduler.max_num_seqs);
-  if (served.scheduler.max_num_active_seqs) line.add("--max-num-active-seqs", *served.scheduler.max_num_active_seqs);
-  if (served.scheduler.long_prefill_threshold_adaptive) line.add("--long-prefill-token-threshold-adaptive");
-  if (served.scheduler.long_prefill_threshold != defaults.long_prefill_threshold)
-    line.add("--long-prefill-token-threshold", served.scheduler.long_prefill_threshold);
+  line.add("--max-num-batched-tokens", connector.max_num_batched_tokens);
+  add_vllm_scheduler(line, served.scheduler);
   if (!engine.hybrid_manager) line.add("--disable-hybrid-kv-cache-manager");
   add_vllm_states(line, engine);
-  add_vllm_drafts(line, engine, serve.beside);
+  add_vllm_drafts(line, engine, beside);
+  line.add(connector.words);
+  return line;
+}
+
+}  // namespace
+
+ServeCommand serve_vllm(const Served& served) {
+  const EngineSpec& engine = served.engine;
+  ServeCommand serve;
+  CommandLine line = vllm_line(served, {.max_num_batched_tokens = engine.max_num_batched_tokens}, serve.beside);
   say_what_vllm_lacks(engine, serve.beside);
   if (engine.attention_pack_size == 1) {
     serve.command = line.text();
+    serve.recipes = connector_recipes(served, [&](const ConnectorFlags& connector) {
+      std::vector<std::string> said;
+      return vllm_line(served, connector, said).text();
+    });
     return serve;
   }
   line.add("--attn-pack-size", engine.attention_pack_size);

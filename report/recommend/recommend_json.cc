@@ -66,7 +66,10 @@ ordered_json settings_json(const std::vector<EngineSetting>& chosen) {
 }
 
 ordered_json serve_json(const ServeCommand& serve) {
-  return {{"command", serve.command}, {"beside", serve.beside}};
+  ordered_json recipes = ordered_json::array();
+  for (const ServeRecipe& recipe : serve.recipes)
+    recipes.push_back({{"name", recipe.name}, {"commands", recipe.commands}, {"beside", recipe.beside}});
+  return {{"command", serve.command}, {"beside", serve.beside}, {"recipes", std::move(recipes)}};
 }
 
 ordered_json bound_json(const std::optional<LayoutBound>& bound) {

@@ -179,6 +179,8 @@ Document recommend_report(const RecommendAnswer& report) {
   Document document = recommend_pick(report);
   Document front = recommend_front(report);
   std::move(front.blocks.begin(), front.blocks.end(), std::back_inserter(document.blocks));
+  const std::optional<ServedPick>& unpacked = report.unpacked_pick;
+  add_recipes(document, unpacked ? unpacked->serve.recipes : report.pick.serve.recipes);
   document.blocks.emplace_back(Heading{"The same numbers again"});
   document.blocks.emplace_back(Code{report.commands});
   if (report.result.unpacked_pick) {

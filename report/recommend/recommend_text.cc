@@ -207,4 +207,16 @@ void add_served(Document& document, const ServedPick& pick) {
   if (!pick.serve.beside.empty()) document.blocks.emplace_back(Listing{pick.serve.beside});
 }
 
+void add_recipes(Document& document, const std::vector<ServeRecipe>& recipes) {
+  if (recipes.empty()) return;
+  document.blocks.emplace_back(Heading{"Beyond this memory"});
+  document.blocks.emplace_back(Paragraph{"Read in the engine's package and in the stores' documentation, not run; "
+                                         "nothing above counts what such a store finds."});
+  for (const ServeRecipe& recipe : recipes) {
+    document.blocks.emplace_back(Heading{recipe.name, 3});
+    document.blocks.emplace_back(Code{recipe.commands});
+    document.blocks.emplace_back(Listing{recipe.beside});
+  }
+}
+
 }  // namespace hybridkv

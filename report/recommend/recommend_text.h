@@ -53,4 +53,7 @@ void add_listing(Document& document, const char* title, const std::vector<std::s
 /// What an engine is told: scenario keys, values and its flags; then its command line, and what that does not say.
 void add_served(Document& document, const ServedPick& pick);
 
+/// How the engine is started with a store beyond the memory that was planned; nothing where none is known.
+void add_recipes(Document& document, const std::vector<ServeRecipe>& recipes);
+
 }  // namespace hybridkv

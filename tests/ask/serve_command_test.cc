@@ -171,3 +171,43 @@ TEST_CASE("edge: words of a shell") {
   CHECK(shell_word("a b") == "'a b'");
   CHECK(shell_word("it's") == "'it'\\''s'");
 }
+
+TEST_CASE("golden: recipes of connectors have chunk, budget and objects of the plan") {
+  const ServeCommand serve = serve_of(scenario_of("Qwen3.5-0.8B", "  release: vllm-0.33\n"));
+  REQUIRE(serve.recipes.size() == 4);
+  const ServeRecipe &own = serve.recipes[0], &lmcache = serve.recipes[1], &mooncake = serve.recipes[2],
+                    &nixl = serve.recipes[3];
+  CHECK(own.commands == std::vector<std::string>{serve.command + " --kv-offloading-size 40"});
+  // A block N of 576 tokens: the budget is 2N - 1.
+  CHECK(lmcache.commands[0] ==
+        "lmcache server --chunk-size 576 --separate-object-groups --l1-size-gb 40 --eviction-policy LRU");
+  CHECK(lmcache.commands[1].find("--max-num-batched-tokens 1151 ") != std::string::npos);
+  CHECK(lmcache.commands[1].find(R"('{"kv_connector":"LMCacheMPConnector","kv_role":"kv_both"}')") !=
+        std::string::npos);
+  CHECK(mooncake.commands.back().rfind("MOONCAKE_CONFIG_PATH=mooncake.json vllm serve", 0) == 0);
+  CHECK(nixl.commands.front().rfind("VLLM_SSM_CONV_STATE_LAYOUT=DS vllm serve", 0) == 0);
+}
+
+TEST_CASE("edge: a chunk of groups with unequal blocks is a multiple of all, and of heads alone the usual 256") {
+  const auto server_of = [](const std::string& model, const std::string& engine) {
+    const ServeCommand serve = serve_of(scenario_of(model, "  release: vllm-0.33\n" + engine));
+    REQUIRE(serve.recipes.size() == 4);
+    return serve.recipes[1].commands.front();
+  };
+  CHECK(server_of("gpt-oss-20b", "").find("--chunk-size 256 --l1") != std::string::npos);
+  // The pools of both ranks.
+  CHECK(server_of("Qwen3.5-4B", "  tensor_parallel: 2\n").find("--l1-size-gb 80") != std::string::npos);
+}
+
+TEST_CASE("edge: no recipe stands where nothing is kept, where no package was read, or for packs") {
+  CHECK(serve_of(scenario_of("Qwen3.5-4B", "  release: vllm-0.33\n  cache_mode: none\n")).recipes.empty());
+  CHECK(serve_of(scenario_of("Qwen3.5-4B", "  cache_mode: align\n")).recipes.empty());
+  CHECK(serve_of(scenario_of("Qwen3.5-4B", "  release: vllm-0.33\n  attention_pack_size: 2\n")).recipes.empty());
+}
+
+TEST_CASE("edge: a drafter's hits are shorter with a connector, and the recipe says so") {
+  const ServeCommand serve =
+      serve_of(scenario_of("Qwen3.5-4B", "  release: vllm-0.33\n  speculative_tokens: 3\n  mtp_layers: 1\n"));
+  REQUIRE(!serve.recipes.empty());
+  CHECK(serve.recipes.front().beside.back().find("dropped for the drafter") != std::string::npos);
+}

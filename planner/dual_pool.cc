@@ -37,7 +37,7 @@ void derive_only_arena(const Arrangement& arrangement, const DerivationLog& log)
 /// Takes the numbers of slots and pages from an engine that splits its memory by rules of its own. Id 0 of each arena
 /// is a dummy.
 void take_split(Arrangement& arrangement, const BlockSizes& blocks, const ArrangeInputs& inputs) {
-  arrangement.tree_pools = make_tree_pools(arrangement.specs, blocks, inputs);
+  arrangement.tree_pools = make_tree_pools(arrangement.specs, blocks, arrangement.extra_bytes_per_id(), inputs);
   const TreePools& tree_pools = *arrangement.tree_pools;
   const std::int64_t pages = tree_pools.split.token_slots / tree_pools.page_tokens;
   derive_printed(arrangement, inputs.log);
@@ -90,6 +90,9 @@ void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, co
                                        : free_block_sizes(inputs.model, engine, inputs.log);
   arrangement.specs = size_own_pages(std::move(specs), blocks, engine, inputs.limits, inputs.log);
   arrangement.extras = make_extras(arrangement.specs, inputs.model, inputs.log);
+  // What a request has there beside tokens and states lies in buffers of its own, outside the memory that is split.
+  if (tree_pools)
+    std::erase_if(arrangement.extras, [](const ExtraPlan& extra) { return extra.blocks_per_request > 0; });
   const auto unit_of = [&](const SpecPlan& spec) { return exact_unit({&spec, 1}, engine); };
   for (const bool states : {false, true})
     for (const SpecPlan& spec : arrangement.specs)

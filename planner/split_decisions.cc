@@ -15,14 +15,17 @@ namespace {
 /// Writes down why a split is what it is.
 class SplitDecisions {
  public:
-  SplitDecisions(const TreePools& pools, const SplitInputs& inputs, const EngineSpec& engine,
-                 std::span<const std::int64_t> lengths, const DerivationLog& log)
-      : pools_(pools), split_(pools.split), inputs_(inputs), engine_(engine), lengths_(lengths), log_(log) {}
+  SplitDecisions(const TreePools& pools, const SplitInputs& inputs, const ArrangeInputs& asked)
+      : pools_(pools), split_(pools.split), inputs_(inputs), engine_(asked.engine),
+        lengths_(asked.limits.max_model_lens), has_indexers_(asked.model.indexer_bytes_per_token > 0),
+        log_(asked.log) {}
 
   void derive() const {
     add({"bytes of a slot", pools_.state_slot_bytes, "bytes"}, "M of all state layers together: one slot id for all",
         {});
-    add({"bytes of a token", pools_.token_bytes, "bytes"}, "cell = a1 of all attention layers together, drafts too",
+    add({"bytes of a token", pools_.token_bytes, "bytes"},
+        has_indexers_ ? "cell = a1 of all attention layers and their indexers together, drafts too"
+                      : "cell = a1 of all attention layers together, drafts too",
         {});
     derive_holding();
     derive_state_slots();
@@ -208,13 +211,14 @@ class SplitDecisions {
   const SplitInputs& inputs_;
   const EngineSpec& engine_;
   std::span<const std::int64_t> lengths_;
+  bool has_indexers_;
   const DerivationLog& log_;
 };
 
 }  // namespace
 
 void derive_split(const TreePools& pools, const SplitInputs& inputs, const ArrangeInputs& asked) {
-  SplitDecisions(pools, inputs, asked.engine, asked.limits.max_model_lens, asked.log).derive();
+  SplitDecisions(pools, inputs, asked).derive();
 }
 
 void derive_printed(const Arrangement& arrangement, const DerivationLog& log) {

@@ -25,6 +25,14 @@ const char* name_of(const SpecPlan& spec, const GroupPlan& group) {
   return group.tensor ? spec.state->tensors[static_cast<std::size_t>(*group.tensor)].name.c_str() : "kv";
 }
 
+void refuse_more_than_layers(const ModelSpec& model, const EngineSpec& engine) {
+  if (!model.auxiliary.empty() || model.indexer_bytes_per_token > 0 || model.extra_blocks_per_request > 0 ||
+      model.ring_tokens > 0)
+    throw SpecError("engine.release",
+                    fmt::format("{} is not planned for {}, which caches more than K, V and the states of its layers; "
+                                "take another release", title_of(engine), model.name));
+}
+
 }  // namespace
 
 void refuse_unlike_hybrids(const ModelSpec& model, const EngineSpec& engine) {
@@ -42,15 +50,11 @@ void refuse_unlike_hybrids(const ModelSpec& model, const EngineSpec& engine) {
     throw SpecError("engine.release",
                     fmt::format("{} is planned for models with attention and recurrent layers; {} has no {}",
                                 title_of(engine), model.name, attention ? "recurrent ones" : "attention"));
-  if (!model.auxiliary.empty() || model.indexer_bytes_per_token > 0 || model.extra_blocks_per_request > 0 ||
-      model.ring_tokens > 0)
-    throw SpecError("engine.release",
-                    fmt::format("{} is not planned for {}, which caches more than K, V and the states of its layers; "
-                                "take another release", title_of(engine), model.name));
 }
 
 void refuse_unplanned_layers(const ModelSpec& model, const EngineSpec& engine) {
   refuse_unlike_hybrids(model, engine);
+  refuse_more_than_layers(model, engine);
   for (const LayerSpec& layer : model.layers)
     if (layer.attention && layer.attention->kind != AttentionKind::mla &&
         layer.attention->head_size_k != layer.attention->head_size_v)

@@ -10,11 +10,11 @@ namespace hybridkv {
 /// Refuses what llama.cpp does not have, or what of it is not planned. Throws SpecError with the key.
 void validate_sequence_rows(const ModelSpec& model, const EngineSpec& engine);
 
-/// Refuses models that are no plain hybrids, for engines that are planned for these alone: with attention and recurrent
-/// layers, without windows and other caches. Throws SpecError.
+/// Refuses models that are no hybrids, for engines that are planned for these alone: with attention and recurrent
+/// layers, without windows. Throws SpecError.
 void refuse_unlike_hybrids(const ModelSpec& model, const EngineSpec& engine);
 
-/// The same, and layers whose K and V differ in size.
+/// The same, and models that cache more than their layers do, and layers whose K and V differ in size.
 void refuse_unplanned_layers(const ModelSpec& model, const EngineSpec& engine);
 
 /// Sequences of llama.cpp, as set (--parallel) or 4. Source: read.

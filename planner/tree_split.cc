@@ -26,6 +26,10 @@ void refuse_unserved(const ModelSpec& model, const EngineSpec& engine) {
   if (unserved_by(*engine.rules, model.name))
     throw SpecError("engine.release", fmt::format("{} does not run {}; take another release", title, model.name));
   refuse_unlike_hybrids(model, engine);
+  if (!model.auxiliary.empty())
+    throw SpecError("engine.release",
+                    fmt::format("{} is not planned for {}, whose states beside its layers its split does not count; "
+                                "take another release", title, model.name));
   for (const LayerSpec& layer : model.layers)
     if (layer.recurrent && std::holds_alternative<Mamba1Spec>(*layer.recurrent))
       throw SpecError("engine.release",
@@ -48,6 +52,15 @@ void refuse_numbers(const EngineSpec& engine) {
     throw SpecError("engine.mamba_track_interval",
                     fmt::format("is {}; it must be a multiple of the page of {} tokens and no less than the {} draft "
                                 "tokens of a step", interval, page, engine.speculative_tokens));
+}
+
+/// A key of an indexer stands for several tokens, all of one page.
+void refuse_page_of_indexer(const ModelSpec& model, const EngineSpec& engine) {
+  const std::int64_t page = page_of(engine), pooled = model.ring_tokens;
+  if (model.indexer_bytes_per_token == 0 || pooled == 0 || page % pooled == 0) return;
+  throw SpecError("engine.page_size",
+                  fmt::format("is {}; a key of the indexers of {} stands for {} tokens of a page; take a multiple, as "
+                              "its kernels do with 64", page, model.name, pooled));
 }
 
 void refuse_replay(const EngineSpec& engine) {
@@ -111,6 +124,7 @@ SplitInputs split_inputs(const TreePools& pools, const std::optional<ReplayRing>
 void validate_tree_engine(const ModelSpec& model, const EngineSpec& engine) {
   refuse_unserved(model, engine);
   refuse_numbers(engine);
+  refuse_page_of_indexer(model, engine);
   refuse_replay(engine);
   validate_tree_host(engine);
 }
@@ -165,8 +179,10 @@ BlockSizes tree_block_sizes(const ModelSpec& model, const EngineSpec& engine, co
   return blocks;
 }
 
-TreePools make_tree_pools(std::span<const SpecPlan> specs, const BlockSizes& blocks, const ArrangeInputs& inputs) {
+TreePools make_tree_pools(std::span<const SpecPlan> specs, const BlockSizes& blocks, std::int64_t bytes_beside_page,
+                          const ArrangeInputs& inputs) {
   TreePools pools;
+  pools.token_bytes = bytes_beside_page / blocks.attention;
   pools.strategy = tree_strategy(inputs.engine);
   pools.page_tokens = blocks.attention;
   pools.checkpoint_tokens = blocks.state;

@@ -40,6 +40,24 @@ TEST_CASE("golden: Qwen3.5-397B at TP2 and 40 GiB: 210 slots and 1,477,030 token
   CHECK(plan.memory_bytes() == 40 * testing::gib);
 }
 
+TEST_CASE("golden: a token has the keys of the indexers too, and what a request has beside it lies outside") {
+  EngineSpec engine = sglang(4);
+  ModelSpec model = testing::glm_flash();
+  model.ring_tokens = 4;
+  model.ring_bytes_per_token = 512;
+  CHECK_THROWS_WITH_AS(plan_of(engine, model), doctest::Contains("stands for 4 tokens of a page"), SpecError);
+  engine.own.set(tree_key::page_size, 64);
+  const CachePlan plan = plan_of(engine, model);
+  // 11 layers of a latent of 512 bf16 and 33 bytes: 11,627. K = floor((X * 0.9 / 1.9 - M) / M), M = 34 * 1,085,440.
+  CHECK(plan.tree_pools->token_bytes == 11'627);
+  CHECK(plan.tree_pools->split.state_slots == 550);
+  // floor((40 GiB - 551 M) / 11,627) = 1,945,045, in whole pages.
+  CHECK(plan.tree_pools->split.token_slots == 1'945'024);
+  CHECK(plan.arenas[0].bytes_per_id == 64 * 11'627);
+  CHECK(request_demand(plan, 32'768).ids == std::vector<std::int64_t>{512, 5});
+  CHECK(plan.memory_bytes() == 40 * testing::gib);
+}
+
 TEST_CASE("golden: the bytes of drafts and rings lie beside the pools, within the memory") {
   EngineSpec engine = sglang();
   engine.speculative_tokens = 4;

@@ -192,7 +192,7 @@ TEST_CASE("edge: flags of one engine are refused of another, with the key and a 
 
 TEST_CASE("edge: models that SGLang 0.5.23 does not run, or of which only reading tells, are refused") {
   for (const char* model : {"Jamba-1.5-mini", "Zamba2-7B", "MiniMax-Text-01", "plamo-2-1b", "gpt-oss-20b",
-                            "GLM-5.3-Flash", "Qwen3.8-Flash-Next"}) {
+                            "Qwen3.8-Flash-Next"}) {
     CAPTURE(model);
     const std::string message = error_of([&] {
       const Scenario scenario = read_text_as_scenario(

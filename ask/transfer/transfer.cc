@@ -103,6 +103,7 @@ TransferSideFacts facts_of(const Scenario& scenario, const TransferSide& side, c
                           .order = {},
                           .dtypes = {},
                           .ids = {},
+                          .uncounted_bytes = plan.extra_bytes_per_id(),
                           .evidence = evidence_of(plan)};
   const SpecPlan* const attention = primary_attention(plan);
   if (plan.cache_order)

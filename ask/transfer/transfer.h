@@ -51,6 +51,7 @@ struct TransferSideFacts {
   std::string order;                   ///< of a page, "nhd", or of one allocation, "LBNHC"
   std::vector<std::pair<std::string, std::string>> dtypes;  ///< of "kv", "conv", "ssm"; formats by their name
   std::vector<std::string> ids;        ///< (stage) ids of the request: "24 blocks"
+  std::int64_t uncounted_bytes = 0;    ///< beside each block, as the keys of indexers: in no tensor, so not counted
   Evidence evidence = Evidence::run;   ///< of the arrangement
 };
 

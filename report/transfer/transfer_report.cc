@@ -34,6 +34,8 @@ std::string side_text(const TransferSideFacts& side) {
   text += fmt::format("; block {}, N = {}", human_count(side.block_tokens), side.engine.attention_pack_size);
   if (!side.order.empty()) text += fmt::format(", {}", side.order);
   text += fmt::format("; {}; {} of each rank", dtypes, fmt::join(side.ids, " and "));
+  if (side.uncounted_bytes > 0)
+    text += fmt::format("; the {} beside each block are not counted", exact_bytes(side.uncounted_bytes));
   if (side.evidence != Evidence::run) text += fmt::format(" ({})", to_string(side.evidence));
   return text;
 }
@@ -121,6 +123,7 @@ ordered_json side_json(const TransferSideFacts& side) {
   json["dtypes"] = ordered_json::object();
   for (const auto& [tensor, dtype] : side.dtypes) json["dtypes"][tensor] = dtype;
   json["ids"] = side.ids;
+  json["uncounted_bytes_per_block"] = side.uncounted_bytes;
   return json;
 }
 

@@ -56,6 +56,14 @@ TEST_CASE("golden: who was read or modelled says so") {
   CHECK(contains(render_transfer(answer_of(", strategy: compact_slots"), Format::table), "(read)"));
 }
 
+TEST_CASE("golden: what lies beside the blocks and is not counted is said") {
+  TransferAnswer answer = answer_of("");
+  CHECK_FALSE(contains(render_transfer(answer, Format::table), "not counted"));
+  answer.to.uncounted_bytes = 23'232;
+  CHECK(contains(render_transfer(answer, Format::table), "the 23,232 bytes"));
+  CHECK(json::parse(render_transfer(answer, Format::json))["to"]["uncounted_bytes_per_block"] == 23'232);
+}
+
 TEST_CASE("law: json has what the tables say, as numbers") {
   const TransferAnswer answer = answer_of(", tensor_parallel: 2");
   const json all = json::parse(render_transfer(answer, Format::json));

@@ -70,7 +70,7 @@ std::int64_t shared_host_bytes(const GroupQuota& quota);
 
 /// The split of these by the device's rule, weights and least ids, in grains of 4 KiB. Pre: there are any.
 /// Source: TensorRT-LLM kv_cache_manager_v2, read.
-/// Example: 64 GiB behind the 40 GiB above: 396 states, 100,270 blocks.
+/// Example: 64 GiB behind the 40 GiB above: 397 states, 100,358 blocks.
 GroupIds split_host(const GroupQuota& quota);
 
 /// Weights of states and blocks in bytes. Pre: no shares.

@@ -67,7 +67,7 @@ void refuse_of_first_manager(const EngineSpec& engine) {
   if (engine.own.find(group_key::pool_ratio)) refuse("pool_ratio", "is not in the first manager");
   if (engine.state_memory_ratio) refuse("state_memory_ratio", "is not in the first manager");
   if (engine.own[group_key::host_cache_size] > 0)
-    refuse("host_cache_size", "is known of the second manager alone: how the first one keeps states on the host is not");
+    refuse("host_cache_size", "is planned of the second manager alone: what the first one keeps there is not known");
 }
 
 /// Shares of states and of blocks, where they are set.

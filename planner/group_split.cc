@@ -61,7 +61,8 @@ std::int64_t least_in_grains(const GroupQuota& quota) {
 
 /// Does the second manager start?
 bool starts(const GroupQuota& quota) {
-  return quota.memory_bytes >= least_memory(quota) && grains_of_memory(quota) >= least_grains(quota, grain_of(quota.memory_bytes));
+  const std::int64_t grain = grain_of(quota.memory_bytes);
+  return quota.memory_bytes >= least_memory(quota) && grains_of_memory(quota) >= least_grains(quota, grain);
 }
 
 /// A token, with its part of a snapshot.
@@ -150,7 +151,8 @@ GroupIds split_groups(const GroupQuota& quota) {
 
 std::int64_t shared_host_bytes(const GroupQuota& quota) {
   if (quota.host_bytes == 0) return 0;
-  return Checked(std::max(least_grains(quota, host_page_bytes), ceil_div(quota.host_bytes, host_page_bytes))) * host_page_bytes;
+  const std::int64_t asked = ceil_div(quota.host_bytes, host_page_bytes);
+  return Checked(std::max(asked, least_grains(quota, host_page_bytes))) * host_page_bytes;
 }
 
 GroupIds split_host(const GroupQuota& quota) {

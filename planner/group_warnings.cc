@@ -48,8 +48,8 @@ void warn_raised_host(std::vector<Warning>& warnings, const CachePlan& plan) {
   const PoolGroups& groups = *plan.pool_groups;
   if (groups.host.borrowed_bytes < host_page_bytes) return;
   warnings.push_back({"host_raised",
-                      fmt::format("engine.host_cache_size is {} bytes, and {} takes {} of the host all the same: states "
-                                  "of {} and of {} more, and a block; set as much, or leave it out for none",
+                      fmt::format("engine.host_cache_size is {} bytes, and {} takes {} of the host all the same: "
+                                  "states of {} and of {} more, and a block; set as much, or leave it out for none",
                                   human_count(groups.host.bytes - groups.host.borrowed_bytes), plan.rules->title,
                                   human_count(groups.host.bytes), human_plural(groups.max_requests, "request"),
                                   human_count(groups.dummy_requests))});

@@ -132,12 +132,12 @@ void derive_host(const GroupHost& host, const GroupQuota& quota, const ArrangeIn
   const auto add = [&](Term result, const char* rule, std::vector<Term> terms) {
     log.add([&] { return Decision{std::move(result), rule, std::move(terms), log.cite(RuleOf::split_source_only)}; });
   };
-  add(shared, "host_cache_size in whole pages of 4096 bytes, and no less than requests + dummies states and a block take",
+  add(shared, "host_cache_size in pages of 4096 bytes, and no less than requests + dummies states and a block take",
       {{"host_cache_size", quota.host_bytes, "bytes"}, {"requests", quota.requests, ""},
        {"dummies", quota.dummies, ""}});
   add({"bytes beyond host_cache_size", host.borrowed_bytes, "bytes"}, "bytes of the host - host_cache_size",
       {shared, {"host_cache_size", quota.host_bytes, "bytes"}});
-  const char* const rule = "the most slots that its pages of 4096 bytes hold, by the weights and the least of the device";
+  const char* const rule = "the most slots that its pages of 4096 bytes hold, by weights and least of the device";
   add({"blocks of the host", host.blocks, "blocks"}, rule, {shared});
   add({"states of the host", host.states, ""}, rule, {shared});
 }

@@ -211,7 +211,7 @@ TEST_CASE("edge: settings that do not go together are refused with their key") {
   refused([](EngineSpec& e) {
     e.own.set(group_key::use_kv_cache_manager_v2, false);
     e.own.set(group_key::host_cache_size, gib);
-  }, "engine.host_cache_size: is known of the second manager alone");
+  }, "engine.host_cache_size: is planned of the second manager alone");
   refused([](EngineSpec& e) { e.own.set(group_key::host_cache_size, -1); }, "engine.host_cache_size: is -1");
   refused([](EngineSpec& e) { e.own.set(group_key::offsets_from_start, {0}); },
           "engine.additional_snapshot_offsets_from_start: is 0");

@@ -160,8 +160,6 @@ TEST_CASE("edge: a host has the least of the device, states of all requests and 
   CHECK(warns(least, "host_raised"));
   engine.own.set(group_key::host_cache_size, least_bytes - host_page_bytes + 1);
   CHECK_FALSE(warns(group_plan(engine), "host_raised"));  // no more than the rest of a page
-  engine.own.set(group_key::host_cache_size, 0);
-  CHECK_FALSE(group_plan(engine).pool_groups->host.exists());
 }
 
 TEST_CASE("rule: shares by weights of the groups, and a share that is pinned to the least") {
@@ -212,7 +210,7 @@ TEST_CASE("edge: settings that do not go together are refused with their key") {
     e.own.set(group_key::use_kv_cache_manager_v2, false);
     e.own.set(group_key::host_cache_size, gib);
   }, "engine.host_cache_size: is planned of the second manager alone");
-  refused([](EngineSpec& e) { e.own.set(group_key::host_cache_size, -1); }, "engine.host_cache_size: is -1");
+  refused([](EngineSpec& e) { e.own.set(group_key::host_cache_size, 0); }, "engine.host_cache_size: is 0");
   refused([](EngineSpec& e) { e.own.set(group_key::offsets_from_start, {0}); },
           "engine.additional_snapshot_offsets_from_start: is 0");
 }

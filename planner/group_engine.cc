@@ -66,6 +66,8 @@ void refuse_of_first_manager(const EngineSpec& engine) {
     refuse("enable_branch_snapshot", "is not in the first manager");
   if (engine.own.find(group_key::pool_ratio)) refuse("pool_ratio", "is not in the first manager");
   if (engine.state_memory_ratio) refuse("state_memory_ratio", "is not in the first manager");
+  if (engine.own.find(group_key::host_cache_size))
+    refuse("host_cache_size", "is planned of the second manager alone: what the first one keeps there is not known");
 }
 
 /// Shares of states and of blocks, where they are set.
@@ -132,6 +134,7 @@ GroupQuota group_quota(const Arrangement& arrangement, const ModelSpec& model, c
   quota.state_pools = pools_of(arrangement, true);
   quota.block_pools = pools_of(arrangement, false);
   quota.shares = shares_of(model, engine);
+  quota.host_bytes = engine.own.find(group_key::host_cache_size).value_or(0);
   if (quota.state_pools.empty())
     throw SpecError("engine.release", fmt::format("states without a byte are not planned for {}; take another release",
                                                   engine.rules->title));

@@ -39,6 +39,10 @@ inline constexpr Setting<bool> enable_partial_reuse{
 inline constexpr Setting<bool> use_kv_cache_manager_v2{
     {.name = "use_kv_cache_manager_v2", .type = SettingType::flag, .standard = true}};
 
+/// Bytes of the host on each rank, to which what is evicted moves. None unless set: the engine's manual says 0 (read),
+/// its text of the middle of 2026 took as much as the device has (read).
+inline constexpr Setting<std::int64_t> host_cache_size{
+    {.name = "host_cache_size", .type = SettingType::bytes, .most = std::int64_t(1) << 50}};
 /// A state of a leaf that is evicted takes its K and V along, as before PR 17323.
 inline constexpr Setting<bool> prunes_stale_leaves{
     {.name = "prunes_stale_leaves", .type = SettingType::flag, .standard = false}};

@@ -43,8 +43,7 @@ std::int64_t interval_of(const GroupQuota& quota) { return quota.points.interval
 std::int64_t cell_bytes(const GroupQuota& quota) { return quota.block_bytes() / quota.block_tokens; }
 
 /// Grains that the least ids of both groups take.
-std::int64_t least_grains(const GroupQuota& quota) {
-  const std::int64_t grain = grain_of(quota.memory_bytes);
+std::int64_t least_grains(const GroupQuota& quota, std::int64_t grain) {
   return Checked(grains_of(quota.least_states(), quota.state_pools, grain)) + grains_of(1, quota.block_pools, grain);
 }
 
@@ -56,12 +55,14 @@ std::int64_t grains_of_memory(const GroupQuota& quota) {
 std::int64_t least_in_grains(const GroupQuota& quota) {
   const std::int64_t least = least_memory(quota);
   if (quota.memory_bytes < least) return least;
-  return Checked(least_grains(quota) - 1) * grain_of(quota.memory_bytes) + 1;
+  const std::int64_t grain = grain_of(quota.memory_bytes);
+  return Checked(least_grains(quota, grain) - 1) * grain + 1;
 }
 
 /// Does the second manager start?
 bool starts(const GroupQuota& quota) {
-  return quota.memory_bytes >= least_memory(quota) && grains_of_memory(quota) >= least_grains(quota);
+  const std::int64_t grain = grain_of(quota.memory_bytes);
+  return quota.memory_bytes >= least_memory(quota) && grains_of_memory(quota) >= least_grains(quota, grain);
 }
 
 /// A token, with its part of a snapshot.
@@ -71,6 +72,24 @@ std::int64_t token_of_first_manager(const GroupQuota& quota) {
 }
 
 bool starts_first_manager(const GroupQuota& quota) { return first_manager_tokens(quota) >= quota.block_tokens; }
+
+/// Shares of states and of blocks, as set or in bytes of the device, whichever pools they are for.
+std::array<double, 2> split_weights(const GroupQuota& quota) {
+  if (quota.shares) return *quota.shares;
+  const std::array<std::int64_t, 2> bytes = weights_of(quota);
+  return {static_cast<double>(bytes[0]), static_cast<double>(bytes[1])};
+}
+
+/// Ids of both groups in so many grains. Pre: these hold the least.
+GroupIds ids_in_grains(const GroupQuota& quota, std::int64_t grains, std::int64_t grain) {
+  const std::int64_t floor = quota.least_states();
+  const auto [states, blocks] = split_weights(quota);
+  const std::vector<GroupOfPools> groups{{quota.state_pools, states, floor}, {quota.block_pools, blocks, 1}};
+  const std::vector<std::int64_t> ids = fill_groups(grains, groups, grain);
+  const bool is_pinned =
+      quota.shares && grains_of_share(grains, groups, 0) <= grains_of(floor, quota.state_pools, grain);
+  return {is_pinned ? floor : ids[0], ids[1]};
+}
 
 /// The refusal, with what starts: memory, or fewer requests.
 SpecError too_small(const GroupQuota& quota, std::int64_t least, bool (*starts_with)(const GroupQuota& quota)) {
@@ -127,20 +146,17 @@ std::array<std::int64_t, 2> weights_of(const GroupQuota& quota) {
 
 GroupIds split_groups(const GroupQuota& quota) {
   if (!starts(quota)) throw too_small(quota, least_in_grains(quota), starts);
-  const std::int64_t grain = grain_of(quota.memory_bytes), grains = grains_of_memory(quota);
-  const std::int64_t floor = quota.least_states();
-  std::array<double, 2> weights{};
-  if (quota.shares) {
-    weights = *quota.shares;
-  } else {
-    const std::array<std::int64_t, 2> bytes = weights_of(quota);
-    std::copy(bytes.begin(), bytes.end(), weights.begin());
-  }
-  const std::vector<GroupOfPools> groups{{quota.state_pools, weights[0], floor}, {quota.block_pools, weights[1], 1}};
-  const std::vector<std::int64_t> ids = fill_groups(grains, groups, grain);
-  const bool is_pinned =
-      quota.shares && grains_of_share(grains, groups, 0) <= grains_of(floor, quota.state_pools, grain);
-  return {is_pinned ? floor : ids[0], ids[1]};
+  return ids_in_grains(quota, grains_of_memory(quota), grain_of(quota.memory_bytes));
+}
+
+std::int64_t shared_host_bytes(const GroupQuota& quota) {
+  if (quota.host_bytes == 0) return 0;
+  const std::int64_t asked = ceil_div(quota.host_bytes, host_page_bytes);
+  return Checked(std::max(asked, least_grains(quota, host_page_bytes))) * host_page_bytes;
+}
+
+GroupIds split_host(const GroupQuota& quota) {
+  return ids_in_grains(quota, shared_host_bytes(quota) / host_page_bytes, host_page_bytes);
 }
 
 std::int64_t first_manager_tokens(const GroupQuota& quota) {

@@ -20,6 +20,7 @@ struct GroupQuota {
   std::vector<std::int64_t> state_pools;   ///< bytes of a state in each of its pools
   std::vector<std::int64_t> block_pools;   ///< bytes of a block in each of its pools
   std::optional<std::array<double, 2>> shares;  ///< of states and of blocks, instead of weights by L
+  std::int64_t host_bytes = 0;             ///< asked for behind both; 0: none
 
   std::int64_t state_bytes() const;  ///< M
   std::int64_t block_bytes() const;
@@ -59,6 +60,18 @@ std::int64_t estimate_token_bytes(const GroupQuota& quota);
 /// Source: TensorRT-LLM kv_cache_manager_v2, run.
 /// Example: 40 GiB, Qwen3.5-397B at TP2, B 64, L 16,384, one snapshot of each prompt: 248 states, 62,668 blocks.
 GroupIds split_groups(const GroupQuota& quota);
+
+/// Pools of the host are whole pages of its memory.
+inline constexpr std::int64_t host_page_bytes = 4096;
+
+/// Bytes of the host that are shared between its pools: what is asked for in whole pages of 4 KiB, and no less than the
+/// least of both groups takes; 0 where none are asked for. Source: TensorRT-LLM kv_cache_manager_v2, read.
+std::int64_t shared_host_bytes(const GroupQuota& quota);
+
+/// The split of these by the device's rule, weights and least ids, in grains of 4 KiB. Pre: there are any.
+/// Source: TensorRT-LLM kv_cache_manager_v2, read.
+/// Example: 64 GiB behind the 40 GiB above: 397 states, 100,358 blocks.
+GroupIds split_host(const GroupQuota& quota);
 
 /// Weights of states and blocks in bytes. Pre: no shares.
 std::array<std::int64_t, 2> weights_of(const GroupQuota& quota);

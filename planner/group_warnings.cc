@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/number_text.h"
+#include "planner/group_split.h"
 
 namespace hybridkv {
 
@@ -43,6 +44,17 @@ void warn_estimate(std::vector<Warning>& warnings, const CachePlan& plan) {
                                   human_count(memory))});
 }
 
+void warn_raised_host(std::vector<Warning>& warnings, const CachePlan& plan) {
+  const PoolGroups& groups = *plan.pool_groups;
+  if (groups.host.borrowed_bytes < host_page_bytes) return;
+  warnings.push_back({"host_raised",
+                      fmt::format("engine.host_cache_size is {} bytes, and {} takes {} of the host all the same: "
+                                  "states of {} and of {} more, and a block; set as much, or leave it out for none",
+                                  human_count(groups.host.bytes - groups.host.borrowed_bytes), plan.rules->title,
+                                  human_count(groups.host.bytes), human_plural(groups.max_requests, "request"),
+                                  human_count(groups.dummy_requests))});
+}
+
 void warn_cut_length(std::vector<Warning>& warnings, const CachePlan& plan) {
   for (const CapacityPlan& capacity : plan.capacity)
     if (!capacity.fits) {
@@ -68,6 +80,7 @@ void warn_kda_dtype(std::vector<Warning>& warnings, const CachePlan& plan) {
 void warn_of_groups(std::vector<Warning>& warnings, const CachePlan& plan) {
   warn_no_snapshots(warnings, plan);
   warn_estimate(warnings, plan);
+  warn_raised_host(warnings, plan);
   warn_cut_length(warnings, plan);
   warn_kda_dtype(warnings, plan);
 }

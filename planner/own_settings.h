@@ -17,6 +17,7 @@ enum class SettingType {
   flag,    ///< true or false
   count,   ///< of ranks, or of what else is few
   amount,  ///< of requests or slots
+  bytes,   ///< of memory, with a unit or without
   tokens,
   choice,  ///< one of some words; the value is its position
   lengths, ///< a list of numbers of tokens

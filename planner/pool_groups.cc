@@ -38,6 +38,11 @@ PoolGroups groups_of(const GroupQuota& quota, const EngineSpec& engine) {
   groups.points = quota.points;
   groups.partial_reuse = !groups.first_manager && engine.own[group_key::enable_partial_reuse];
   groups.evicts_alone = !engine.own[group_key::prunes_stale_leaves];
+  if (quota.host_bytes > 0) {
+    const GroupIds ids = split_host(quota);
+    const std::int64_t shared = shared_host_bytes(quota);
+    groups.host = {shared, shared - quota.host_bytes, ids.blocks, ids.states};
+  }
   return groups;
 }
 
@@ -120,6 +125,23 @@ void derive_weights(const GroupQuota& quota, const ArrangeInputs& inputs) {
     });
 }
 
+void derive_host(const GroupHost& host, const GroupQuota& quota, const ArrangeInputs& inputs) {
+  if (!host.exists()) return;
+  const DerivationLog& log = inputs.log;
+  const Term shared{"bytes of the host", host.bytes, "bytes"};
+  const auto add = [&](Term result, const char* rule, std::vector<Term> terms) {
+    log.add([&] { return Decision{std::move(result), rule, std::move(terms), log.cite(RuleOf::split_source_only)}; });
+  };
+  add(shared, "host_cache_size in pages of 4096 bytes, and no less than requests + dummies states and a block take",
+      {{"host_cache_size", quota.host_bytes, "bytes"}, {"requests", quota.requests, ""},
+       {"dummies", quota.dummies, ""}});
+  add({"bytes beyond host_cache_size", host.borrowed_bytes, "bytes"}, "bytes of the host - host_cache_size",
+      {shared, {"host_cache_size", quota.host_bytes, "bytes"}});
+  const char* const rule = "the most slots that its pages of 4096 bytes hold, by weights and least of the device";
+  add({"blocks of the host", host.blocks, "blocks"}, rule, {shared});
+  add({"states of the host", host.states, ""}, rule, {shared});
+}
+
 /// Ids of blocks and of states, in the order of the arenas.
 std::array<std::int64_t, 2> ids_of(const PoolGroups& groups, const GroupQuota& quota, const ArrangeInputs& inputs) {
   if (inputs.engine.num_blocks) return {*inputs.engine.num_blocks, *inputs.engine.num_blocks};
@@ -169,6 +191,7 @@ void arrange_pool_groups(Arrangement& arrangement, std::vector<SpecPlan> specs, 
   if (groups.first_manager && !engine.num_blocks)
     groups.borrowed_bytes = std::max<std::int64_t>(0, arrangement.pool_bytes() - engine.memory_bytes);
   derive_memory(groups, quota, inputs);
+  derive_host(groups.host, quota, inputs);
   arrangement.pool_groups = groups;
   derive_own_pages(arrangement, inputs.log);
 }

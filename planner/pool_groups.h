@@ -6,6 +6,17 @@
 
 namespace hybridkv {
 
+/// The tier on the host behind both groups, with pools of its own. What the replay does with it was run; how large its
+/// pools are was read.
+struct GroupHost {
+  std::int64_t bytes = 0;           ///< that are shared between them, whole pages of memory; 0: no tier
+  std::int64_t borrowed_bytes = 0;  ///< of these beyond what was asked for
+  std::int64_t blocks = 0;
+  std::int64_t states = 0;
+  bool exists() const { return bytes > 0; }
+  bool operator==(const GroupHost&) const = default;
+};
+
 /// The two pool groups of strategy pool_groups: by what memory was shared between them, and what a replay through them
 /// depends on.
 struct PoolGroups {
@@ -24,6 +35,7 @@ struct PoolGroups {
   SnapshotPoints points;                  ///< where states are kept for prefixes
   bool partial_reuse = true;              ///< parts of blocks are found again
   bool evicts_alone = true;               ///< a state goes without the K and V of its leaf
+  GroupHost host;                         ///< of one rank
   bool operator==(const PoolGroups&) const = default;
 };
 

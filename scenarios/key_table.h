@@ -166,10 +166,16 @@ class Section {
 
   template <class Field>
   Section& size(KeyInfo key, Field Spec::*field) {
+    return size_by(std::move(key), [field](Spec& spec, std::int64_t value) { spec.*field = value; });
+  }
+
+  /// Bytes of memory, handed to `set(spec, value)`.
+  template <class Set>
+  Section& size_by(KeyInfo key, Set set) {
     key.type = ValueType::size;
     key.sweepable = true;
-    return add(std::move(key), [field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
-      spec.*field = read_size(path, node);
+    return add(std::move(key), [set](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      set(spec, read_size(path, node));
     });
   }
 

@@ -38,6 +38,7 @@ KeyInfo info_of(const SettingKey& setting) {
     case SettingType::tokens:
     case SettingType::lengths: return tokens(name, doc, setting.least);
     case SettingType::choice: return with_choices(key(name, doc), {setting.choices.begin(), setting.choices.end()});
+    case SettingType::bytes:
     case SettingType::flag:
     case SettingType::shares: break;
   }
@@ -58,6 +59,7 @@ void add_own_key(Section<EngineSpec>& keys, const SettingKey& setting) {
       return;
     case SettingType::lengths: keys.integers_by(info_of(setting), set); return;
     case SettingType::shares: keys.numbers_by(info_of(setting), set); return;
+    case SettingType::bytes: keys.size_by(info_of(setting), set); return;
     default: keys.integer_by(info_of(setting), set);
   }
 }

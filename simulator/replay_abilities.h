@@ -15,7 +15,8 @@ struct ReplayAbilities {
 
 inline constexpr ReplayAbilities abilities_of_blocks{"pools of blocks", true, true, true};
 inline constexpr ReplayAbilities abilities_of_trees{.index = "a radix tree"};
-inline constexpr ReplayAbilities abilities_of_snapshots{.index = "a tree with snapshots"};
+inline constexpr ReplayAbilities abilities_of_snapshots{.index = "a tree with snapshots",
+                                                        .host_keys = "engine.host_cache_size says what its host keeps"};
 inline constexpr ReplayAbilities abilities_of_slots{.index = "a server with slots",
                                                     .host_keys = "engine.ctx_checkpoints and engine.cache_ram say what "
                                                                  "its host keeps"};

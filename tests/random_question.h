@@ -195,6 +195,7 @@ class QuestionMaker {
     if (one_in(3)) add("engine.enable_branch_snapshot", "true");
     if (one_in(5)) add("engine.enable_partial_reuse", "false");
     if (one_in(5)) add("engine.pool_ratio", "[0.3, 0.7]");
+    if (one_in(4)) add("engine.host_cache_size", pick<const char*>({"1 MiB", "4 GiB", "100 GiB"}));
   }
 
   void choose_tree() {

@@ -174,6 +174,7 @@ LayoutBound layout_bound(const Scenario& scenario, std::optional<std::int64_t> m
   // What lies on the host was kept too.
   sizes.cache.memory_bytes = Checked(sizes.cache.memory_bytes) + scenario.simulate.host_memory_bytes.value_or(0);
   if (plan.tree_pools) sizes.cache.memory_bytes = Checked(sizes.cache.memory_bytes) + plan.tree_pools->host_bytes();
+  if (plan.pool_groups) sizes.cache.memory_bytes = Checked(sizes.cache.memory_bytes) + plan.pool_groups->host.bytes;
   bound.memory_bytes = sizes.cache.memory_bytes;
   const auto& lengths = scenario.limits.max_model_lens;
   const std::int64_t longest = max_model_len.value_or(*std::max_element(lengths.begin(), lengths.end()));

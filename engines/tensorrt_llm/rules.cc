@@ -34,6 +34,7 @@ constexpr OwnKey keys_of_tensorrt_llm[] = {
     {&group_key::enable_branch_snapshot, "a snapshot where a prompt leaves what earlier ones have in common with it"},
     {&group_key::enable_partial_reuse, "a part of a block is found again too"},
     {&group_key::prunes_stale_leaves, "an evicted state of a leaf takes its K and V along, as before PR 17323"},
+    {&group_key::host_cache_size, "bytes of the host on each rank, to which what is evicted moves; default: none"},
     {&group_key::use_kv_cache_manager_v2, "the second manager, else the first, whose replay is not known here"}};
 
 constexpr std::string_view taken_by_tensorrt_llm[] = {"block_size_tokens", "num_blocks", "state_memory_ratio",
@@ -53,6 +54,7 @@ constexpr KeyWords instead_in_tensorrt_llm[] = {
 std::string_view source_of_tensorrt_llm(RuleOf rule) {
   switch (rule) {
     case RuleOf::pool_groups: return "TensorRT-LLM kv_cache_manager_v2, run";
+    case RuleOf::split_source_only: return "TensorRT-LLM kv_cache_manager_v2, read";
     case RuleOf::periodic_checkpoints: return "TensorRT-LLM CppMambaHybridCacheManager, sizes run";
     default: return shared_source(rule, "TensorRT-LLM, run");
   }

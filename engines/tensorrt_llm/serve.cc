@@ -77,6 +77,7 @@ FlowMapping cache_configuration(const Served& served) {
   cache.add("enable_block_reuse", engine.cache_mode != CacheMode::none);
   if (!engine.own[group_key::enable_partial_reuse]) cache.add(group_key::enable_partial_reuse.name, false);
   if (!engine.own[group_key::use_kv_cache_manager_v2]) cache.add(group_key::use_kv_cache_manager_v2.name, false);
+  if (const auto host = engine.own.find(group_key::host_cache_size)) cache.add(group_key::host_cache_size.name, *host);
   add_cache_types(cache, engine);
   FlowMapping snapshots;
   for (const auto& [key, value] : snapshot_lines(engine)) snapshots.add(key, value);

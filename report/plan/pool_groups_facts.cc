@@ -28,6 +28,13 @@ std::pair<std::string, std::string> split_fact(const PoolGroups& groups) {
                                human_plural(groups.typical_states, "state"), exact_bytes(groups.least_bytes))};
 }
 
+std::pair<std::string, std::string> group_host_fact(const GroupHost& host) {
+  return {"host", fmt::format("{} and {} behind both, {} of a rank (sizes read, not run): what is evicted moves there, "
+                              "and a hit brings it back",
+                              human_plural(host.blocks, "block"), human_plural(host.states, "state"),
+                              exact_bytes(host.bytes))};
+}
+
 std::string snapshots_text(const SnapshotPoints& points) {
   std::vector<std::string> places;
   for (const std::int64_t offset : points.from_start)

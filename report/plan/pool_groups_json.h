@@ -5,6 +5,15 @@
 
 namespace hybridkv {
 
+template <class Archive, Is<GroupHost> T>
+void fields(Archive& archive, T& host) {
+  archive.named("group_host", "Pools of the host's memory behind both groups; their sizes are read, not run.");
+  archive("bytes", host.bytes, "Of a rank, shared between them.");
+  archive("borrowed_bytes", host.borrowed_bytes, "Beyond what was asked for.");
+  archive("blocks", host.blocks, "Pages of K and V that are evicted move to these.");
+  archive("states", host.states, "The same of states.");
+}
+
 template <class Archive, Is<PoolGroups> T>
 void fields(Archive& archive, T& groups) {
   archive.named("pool_groups", "How memory was shared between blocks and states; of strategy pool_groups alone.");
@@ -26,6 +35,7 @@ void fields(Archive& archive, T& groups) {
   archive.unless("snapshots_at_branches", groups.points.at_branches, false, "Where prompts part; default false.");
   archive.unless("evicts_states_alone", groups.evicts_alone, true, "Without the K and V of a leaf; default true.");
   archive.unless("partial_reuse", groups.partial_reuse, true, "Parts of blocks are found again; default true.");
+  archive.unless_default("host", groups.host);
 }
 
 }  // namespace hybridkv

@@ -74,6 +74,7 @@ std::vector<std::pair<std::string, std::string>> tensor_pool_facts(const CachePl
                                               context_text(*plan.rows), human_count(plan.rows->batch_tokens),
                                               human_count(plan.rows->step_tokens)));
   facts.push_back(plan.rows ? host_fact(*plan.rows) : split_fact(*plan.pool_groups));
+  if (plan.pool_groups && plan.pool_groups->host.exists()) facts.push_back(group_host_fact(plan.pool_groups->host));
   return facts;
 }
 

@@ -66,16 +66,28 @@ Table snapshots_requests(std::span<const ReplayedCache> caches) {
   return table;
 }
 
+/// What lies behind the pools of a cache, and what it was good for.
+std::string snapshots_host_text(const SnapshotStats& stats) {
+  return fmt::format("{} and {} behind the pools; brought back: {} and {}",
+                     human_plural(stats.settings.host_blocks, "block"),
+                     human_plural(stats.settings.host_states, "state"), human_plural(stats.loaded_blocks, "block"),
+                     human_plural(stats.loaded_states, "state"));
+}
+
 std::vector<std::pair<std::string, std::string>> snapshots_facts(const SimulateAnswer& answer) {
   const SnapshotSettings& first = Snapshots::stats_of(answer.caches.front()).settings;
-  return {{"driver", first.decodes ? "one request at a time in the order of the trace, with its output"
-                                   : "one request at a time in the order of the trace, prefill only"},
-          {"blocks", fmt::format("of {}; {}", human_plural(first.block_tokens, "token"),
-                                 first.partial_reuse ? "parts of one are found again too"
-                                                     : "whole ones alone are found again")},
-          {"states", first.points.any()
-                         ? fmt::format("a snapshot of each prompt {}", snapshots_text(first.points))
-                         : std::string("no snapshot is ever taken")}};
+  std::vector<std::pair<std::string, std::string>> facts{
+      {"driver", first.decodes ? "one request at a time in the order of the trace, with its output"
+                               : "one request at a time in the order of the trace, prefill only"},
+      {"blocks", fmt::format("of {}; {}", human_plural(first.block_tokens, "token"),
+                             first.partial_reuse ? "parts of one are found again too"
+                                                 : "whole ones alone are found again")},
+      {"states", first.points.any() ? fmt::format("a snapshot of each prompt {}", snapshots_text(first.points))
+                                    : std::string("no snapshot is ever taken")}};
+  for (const ReplayedCache& cache : answer.caches)
+    if (const SnapshotStats& stats = Snapshots::stats_of(cache); stats.settings.has_host())
+      facts.emplace_back("host", snapshots_host_text(stats));
+  return facts;
 }
 
 /// Said loudly: with block reuse on, nobody expects it.
@@ -137,7 +149,16 @@ Table snapshots_counters(const SimulateAnswer& answer) {
   return Snapshots::table(fields, answer);
 }
 
-ordered_json snapshots_extras(const ReplayedCache&) { return ordered_json::object(); }
+ordered_json snapshots_extras(const ReplayedCache& cache) {
+  const SnapshotStats& stats = Snapshots::stats_of(cache);
+  ordered_json json = ordered_json::object();
+  if (stats.settings.has_host())
+    json["host"] = {{"blocks", stats.settings.host_blocks},
+                    {"states", stats.settings.host_states},
+                    {"loaded_blocks", stats.loaded_blocks},
+                    {"loaded_states", stats.loaded_states}};
+  return json;
+}
 
 ordered_json snapshots_requests_json(const ReplayedCache& cache) { return to_json(snapshots_requests({&cache, 1})); }
 

@@ -12,6 +12,8 @@ SnapshotSettings snapshot_settings_of(const CachePlan& plan) {
                     "is false: only the sizes of the first manager are known, not how it finds prefixes; leave it out");
   SnapshotSettings settings{.blocks = plan.arenas[0].num_ids,
                             .states = plan.arenas[1].num_ids,
+                            .host_blocks = groups.host.blocks,
+                            .host_states = groups.host.states,
                             .chunk_tokens = plan.max_num_batched_tokens,
                             .points = groups.points,
                             .partial_reuse = groups.partial_reuse,

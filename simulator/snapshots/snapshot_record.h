@@ -24,6 +24,8 @@ struct SnapshotRecord {
   std::int64_t states_used = 0;       ///< hit by it that nobody had hit before, 0 or 1
   std::int64_t evicted_blocks = 0;    ///< chosen to make room for it
   std::int64_t evicted_states = 0;
+  std::int64_t loaded_blocks = 0;     ///< that it brought back from the host
+  std::int64_t loaded_states = 0;
   std::int64_t free_blocks = 0;       ///< afterwards, without those that are idle in the tree
   std::int64_t free_states = 0;
   std::int64_t free_host_blocks = 0;

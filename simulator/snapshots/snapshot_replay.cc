@@ -131,11 +131,14 @@ bool SnapshotReplay::bring_back(const std::vector<SnapshotPage>& pages, Snapshot
   if (state != no_page) states_.lock(state);
   const std::int64_t away = std::count_if(pages.begin(), pages.end(),
                                           [&](SnapshotPage page) { return is_away(pages_, page); });
-  if (!take(state != no_page && is_away(states_, state) ? 1 : 0, away)) {
+  const std::int64_t away_states = state != no_page && is_away(states_, state) ? 1 : 0;
+  if (!take(away_states, away)) {
     for (const SnapshotPage page : queued) pages_.queue(page);
     if (state_queued) states_.queue(state);
     return false;
   }
+  record_.loaded_blocks += away;
+  record_.loaded_states += away_states;
   for (const SnapshotPage page : pages) pages_.bring_back(page);
   if (state != no_page) states_.bring_back(state);
   return true;
@@ -202,6 +205,7 @@ void SnapshotReplay::share_page(std::size_t block, SnapshotPage page) {
     pages_.lock(own);
     if (!has_room) return pages_.let_go(page);
     pages_.bring_back(page);
+    ++record_.loaded_blocks;
   }
   pages_.free(own);
   held_[block] = page;

@@ -15,6 +15,8 @@ void SnapshotStats::add(const SnapshotRecord& record) {
   checkpoints_used += record.states_used;
   checkpoints_evicted += record.evicted_states;
   evicted_blocks += record.evicted_blocks;
+  loaded_blocks += record.loaded_blocks;
+  loaded_states += record.loaded_states;
   most_tree_tokens = std::max(most_tree_tokens, record.tree_tokens);
   most_tree_states = std::max(most_tree_states, record.tree_states);
   free_blocks = record.free_blocks;

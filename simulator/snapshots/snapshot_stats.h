@@ -16,6 +16,8 @@ struct SnapshotStats : ReplayCounts {
   std::int64_t generated_tokens = 0;
   std::int64_t snapshots = 0;             ///< points at which prompts were committed
   std::int64_t evicted_blocks = 0;        ///< chosen by their age; what left with them is not counted
+  std::int64_t loaded_blocks = 0;         ///< brought back from the host
+  std::int64_t loaded_states = 0;
   std::int64_t most_tree_tokens = 0;      ///< in the tree after any request
   std::int64_t most_tree_states = 0;
   std::int64_t free_blocks = 0;           ///< after the last request

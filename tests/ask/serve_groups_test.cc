@@ -42,6 +42,8 @@ TEST_CASE("golden: the command line of TensorRT-LLM writes the configuration of 
                      "tokens_per_block: 64, avg_seq_len: 16384, enable_block_reuse: true, enable_partial_reuse: false, "
                      "mamba_state_config: {periodic_snapshot_interval: 2048, "
                      "additional_snapshot_offsets_from_start: [512, 1000], enable_branch_snapshot: true}}"));
+  CHECK(says_in_file("  host_cache_size: 64 GiB\n",
+                     "enable_block_reuse: true, host_cache_size: 68719476736}"));
   CHECK(says_in_file("  kv_dtype: fp8_e4m3\n  ssm_dtype: fp32\n",
                      "dtype: fp8, mamba_ssm_cache_dtype: float32}"));
 }

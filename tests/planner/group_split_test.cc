@@ -129,6 +129,39 @@ TEST_CASE("edge: less than the least memory is refused with what starts") {
   CHECK(group_plan(engine).arenas[1].num_ids >= 878);
 }
 
+TEST_CASE("golden: the host is split by the device's weights in pages of 4 KiB, by hand") {
+  EngineSpec engine = with_ends();
+  CHECK_FALSE(group_plan(engine).pool_groups->host.exists());  // none unless it is set
+  engine.own.set(group_key::host_cache_size, 64 * gib);
+  // 64 GiB are 16,777,216 pages, of which states get 189 of 669: 4,739,752. A state takes 405 pages of conv and 11,520
+  // of ssm, a block 120.
+  CHECK(45 * conv == 405 * host_page_bytes);
+  CHECK(45 * ssm == 11'520 * host_page_bytes);
+  CHECK(token_block == 120 * host_page_bytes);
+  const CachePlan plan = group_plan(engine);
+  CHECK(plan.pool_groups->host == GroupHost{64 * gib, 0, (16'777'216 - 397 * 11'925) / 120, 4'739'752 / 11'925});
+  CHECK(plan.pool_groups->host == GroupHost{64 * gib, 0, 100'358, 397});
+  CHECK(plan.arenas[1].num_ids == 248);  // the device is what it was
+  CHECK(evidence_of(plan) == Evidence::run);
+  CHECK_FALSE(warns(plan, "host_raised"));
+  engine.own.set(group_key::pool_ratio, {0.5, 0.5});
+  CHECK(group_plan(engine).pool_groups->host.states == 8'388'608 / 11'925);
+}
+
+TEST_CASE("edge: a host has the least of the device, states of all requests and a block, however little is asked for") {
+  EngineSpec engine = with_ends();
+  engine.own.set(group_key::host_cache_size, 4 * gib);
+  // A share of 24 states is less than 65, which take 775,125 of 1,048,576 pages.
+  CHECK(group_plan(engine).pool_groups->host == GroupHost{4 * gib, 0, (1'048'576 - 775'125) / 120, 65});
+  const std::int64_t least_bytes = 775'245 * host_page_bytes;
+  engine.own.set(group_key::host_cache_size, 1);
+  const CachePlan least = group_plan(engine);
+  CHECK(least.pool_groups->host == GroupHost{least_bytes, least_bytes - 1, 1, 65});
+  CHECK(warns(least, "host_raised"));
+  engine.own.set(group_key::host_cache_size, least_bytes - host_page_bytes + 1);
+  CHECK_FALSE(warns(group_plan(engine), "host_raised"));  // no more than the rest of a page
+}
+
 TEST_CASE("rule: shares by weights of the groups, and a share that is pinned to the least") {
   EngineSpec engine = group_engine();
   engine.own.set(group_key::pool_ratio, {0.2, 0.8});
@@ -173,6 +206,11 @@ TEST_CASE("edge: settings that do not go together are refused with their key") {
     e.own.set(group_key::use_kv_cache_manager_v2, false);
     e.own.set(group_key::offsets_from_end, {0});
   }, "engine.additional_snapshot_offsets_from_end: is refused by the first manager");
+  refused([](EngineSpec& e) {
+    e.own.set(group_key::use_kv_cache_manager_v2, false);
+    e.own.set(group_key::host_cache_size, gib);
+  }, "engine.host_cache_size: is planned of the second manager alone");
+  refused([](EngineSpec& e) { e.own.set(group_key::host_cache_size, 0); }, "engine.host_cache_size: is 0");
   refused([](EngineSpec& e) { e.own.set(group_key::offsets_from_start, {0}); },
           "engine.additional_snapshot_offsets_from_start: is 0");
 }

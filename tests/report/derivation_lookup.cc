@@ -62,6 +62,10 @@ class Lookup {
                                      {"borrowed_bytes", "bytes beyond the memory"}, {"least_bytes", "least memory"},
                                      {"estimate_bytes", "estimate before any token"},
                                      {"estimate_token_bytes", "estimate of a token"}});
+    if (plan_.pool_groups && plan_.pool_groups->host.exists())
+      look_at(json_["pool_groups"]["host"], {{"bytes", "bytes of the host"},
+                                             {"borrowed_bytes", "bytes beyond host_cache_size"},
+                                             {"blocks", "blocks of the host"}, {"states", "states of the host"}});
     if (plan_.rows)
       look_at(json_["sequence_rows"], {{"sequences", "sequences"}, {"rows_per_sequence", "rows of a sequence"},
                                        {"checkpoints", "host checkpoints of a sequence"},

@@ -108,6 +108,11 @@ void say_plan(Says& says, const CachePlan& plan) {
   says["unallocated"] = word_of(plan.waste.unallocated_bytes);
   says["fits"] = word_of(capacity.fits);
   says["evidence"] = to_string(evidence_of(plan));
+  if (plan.pool_groups && !plan.pool_groups->first_manager) {
+    const GroupHost& host = plan.pool_groups->host;
+    says["pools"] = fmt::format("{} and {}, host {} and {}", plan.arenas[0].num_ids, plan.arenas[1].num_ids,
+                                host.blocks, host.states);
+  }
   say_causes(says, capacity.ids_by_cause);
 }
 

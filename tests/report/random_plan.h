@@ -208,6 +208,7 @@ inline PoolGroups random_pool_groups() {
                    random_list([] { return random_count(); }), random_flag()};
   groups.partial_reuse = random_flag();
   groups.evicts_alone = random_flag();
+  if (random_flag()) groups.host = {random_count(1), random_count(), random_count(1), random_count(1)};
   return groups;
 }
 

@@ -188,6 +188,8 @@ SnapshotSettings snapshot_case_settings(const CachePlan& plan) {
 }
 
 std::string reason_not_to_run(ForwardCase forward_case, const SnapshotSettings& settings) {
+  if (settings.has_host())
+    return "what lies on the host is replayed and not computed with; leave engine.host_cache_size out";
   if (forward_case == ForwardCase::fresh_blocks) return "";
   if (!settings.points.any()) return "without block reuse no snapshot is taken, so nothing is found again";
   if (forward_case == ForwardCase::copy_on_write && !settings.partial_reuse) return "no part of a block is found again";

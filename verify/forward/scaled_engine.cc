@@ -31,6 +31,7 @@ void scale_groups(EngineSpec& scaled, const OwnSettings& own) {
   scaled.own.set(group_key::periodic_snapshot_interval, snapshot_case_block_tokens);
   for (const auto* const kept : {&group_key::enable_partial_reuse, &group_key::prunes_stale_leaves})
     if (const auto value = own.find(*kept)) scaled.own.set(*kept, *value);
+  if (const auto host = own.find(group_key::host_cache_size)) scaled.own.set(group_key::host_cache_size, *host);
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ static_assert(num_fields<Arrangement>() == 20 && num_fields<ArenaPlan>() == 4 &&
 static_assert(num_fields<GroupPlan>() == 13 && num_fields<PoolPlan>() == 3 && num_fields<LayerRef>() == 2);
 static_assert(num_fields<ExtraPlan>() == 3 && num_fields<CapacityPlan>() == 11 && num_fields<PrefixPlan>() == 8);
 static_assert(num_fields<TreePools>() == 10 && num_fields<TreeHost>() == 3 && num_fields<TokenStateSplit>() == 9);
-static_assert(num_fields<PoolGroups>() == 15 && num_fields<SnapshotPoints>() == 4 && num_fields<SequenceRows>() == 16);
+static_assert(num_fields<PoolGroups>() == 16 && num_fields<GroupHost>() == 4 && num_fields<SnapshotPoints>() == 4);
+static_assert(num_fields<SequenceRows>() == 16);
 static_assert(num_fields<SequenceBytes>() == 8 && num_fields<CellBytes>() == 2);
 static_assert(num_fields<UnifiedPool>() == 5 && num_fields<LengthAdvice>() == 8);
 static_assert(num_fields<IdsByCause>() == 6 && num_fields<PagesInLane>() == 2 && num_fields<AllocatedTensor>() == 5);

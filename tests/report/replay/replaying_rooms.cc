@@ -103,6 +103,14 @@ void say_replay(RoomAnswer& answer, const ReplayCounts& counts) {
   answer.says["states kept"] = word_of(counts.checkpoints_made);
 }
 
+/// The pools that a tree with snapshots is replayed through.
+void say_pools(RoomAnswer& answer, const IndexStats& stats) {
+  if (const auto* const snapshots = std::get_if<SnapshotStats>(&stats))
+    answer.says["pools"] = fmt::format("{} and {}, host {} and {}", snapshots->settings.blocks,
+                                       snapshots->settings.states, snapshots->settings.host_blocks,
+                                       snapshots->settings.host_states);
+}
+
 void limit_losses(RoomAnswer& answer, const LossStats& losses, std::int64_t found) {
   const ReuseLoss& total = losses.total;
   answer.says["tokens found"] = word_of(total.found_tokens);
@@ -145,6 +153,7 @@ RoomAnswer simulate_room(const AskedQuestion& asked) {
       const ReplayedCache replayed = simulate({request, planned_caches(scenario)}).caches.back();
       say_replay(answer, replayed.counts());
       limit_losses(answer, *replayed.losses, replayed.counts().hit_tokens);
+      say_pools(answer, replayed.index);
       if (!has_block_index(*scenario.engine.rules)) return;
       const SimulationStats& stats = replayed.blocks();
       say_cache(answer, stats.geometry);
@@ -178,6 +187,7 @@ RoomAnswer swept_replay_room(const AskedQuestion& asked) {
       return;
     }
     say_replay(answer, counts_of(*point.stats));
+    say_pools(answer, *point.stats);
     // The whole of its rates, as its row says it.
     const std::string row = SweepRows({.simulated = true, .num_points = 1}).row(point, {});
     answer.says["prompt tokens taken"] = word_of(nlohmann::ordered_json::parse(row).at("taken_prompt_tokens"));

@@ -95,6 +95,13 @@ TEST_CASE("law: snapshots of narrow states, with a latent, attention of several 
   check_snapshots_passed(run_snapshots(several));
 }
 
+TEST_CASE("edge: a host is not computed with, and every case says what to leave out") {
+  EngineSpec hosted = tensorrt();
+  hosted.own.set(group_key::host_cache_size, std::int64_t(1) << 30);
+  for (const ForwardResult& result : run_snapshots(four_layers(), hosted).results)
+    CHECK(result.message == "what lies on the host is replayed and not computed with; leave engine.host_cache_size out");
+}
+
 TEST_CASE("law: the first manager is not run, and the report says the pools of the second") {
   EngineSpec first = tensorrt();
   first.own.set(group_key::use_kv_cache_manager_v2, false);

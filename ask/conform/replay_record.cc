@@ -54,10 +54,10 @@ Json tree_record(const TreeRecord& record) {
           {"chunks", record.chunks},
           {"evicted_tokens", record.evicted_tokens},
           {"evicted_states", record.evicted_states},
-          {"free_tokens", record.free_tokens},
-          {"free_states", record.free_states},
           {"tree_tokens", record.tree_tokens},
-          {"tree_states", record.tree_states}};
+          {"tree_states", record.tree_states},
+          {"free_tokens", record.free_tokens},
+          {"free_states", record.free_states}};
 }
 
 /// One prompt after the other, so that the first difference is that of the first prompt with one.

@@ -17,7 +17,9 @@ struct ReplayRule {
 
 constexpr std::array replay_rules{
     ReplayRule{"replay.hit_tokens",
-               "a hit ends with the deepest node, of those that the first n - 1 tokens match, that has KV and a state"},
+               "a hit ends with the deepest state on the path of the first n - 1 tokens; a chunk leaves one at the "
+               "branch, else at the last multiple of G from its start",
+               "a hit ends with the deepest state on the path of the first n - 1 tokens; a chunk leaves one at its end"},
     ReplayRule{"replay.branch_tokens",
                "what KV alone matches, down to a multiple of lcm(max(chunk of the scan or 64, page), page), where that "
                "is behind the hit"},
@@ -29,15 +31,15 @@ constexpr std::array replay_rules{
                "tracking and donated slots of the request are free",
                "states that nobody locks, least recently used first, that of a leaf with its KV, until the running and "
                "donated slots of the request are free"},
-    ReplayRule{"replay.free_tokens", "a request that ends gives back all pages but those that the tree took"},
-    ReplayRule{"replay.free_states", "a request that ends gives back all slots but those that the tree took"},
     ReplayRule{"replay.tree_tokens",
                "the tree gets a chunk up to its state: at the branch, else at the last multiple of G from its start",
                "the tree gets every chunk to its end"},
     ReplayRule{"replay.tree_states",
                "a chunk of G tokens or more leaves one state: at the branch, else at the last multiple of G from its "
                "start",
-               "a chunk leaves the state of its end"}};
+               "a chunk leaves the state of its end"},
+    ReplayRule{"replay.free_tokens", "a request that ends gives back all pages but those that the tree took"},
+    ReplayRule{"replay.free_states", "a request that ends gives back all slots but those that the tree took"}};
 
 }  // namespace
 

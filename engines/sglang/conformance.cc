@@ -79,8 +79,8 @@ EngineSpec random_pools(const ModelSpec&, std::uint64_t key) {
   if (strategy != TreeStrategy::no_buffer && draw(3) == 0) engine.own.set(tree_key::page_size, 64);
   if (strategy != TreeStrategy::extra_buffer_lazy && draw(3) == 0) engine.own.set(tree_key::overlap_schedule, false);
   if (draw(4) == 0) engine.own.set(tree_key::skip_decode_lock, true);
-  if (draw(3) == 0) engine.own.set(tree_key::max_mamba_cache_size, draw_number(draw(3) == 0 ? 2000 : 20));
-  if (draw(3) == 0) engine.own.set(tree_key::max_total_tokens, draw_number(draw(3) == 0 ? 2'000'000 : 30'000));
+  if (draw(3) == 0) engine.own.set(tree_key::max_mamba_cache_size, draw_number(draw(3) == 0 ? 2000 : 12));
+  if (draw(3) == 0) engine.own.set(tree_key::max_total_tokens, draw_number(draw(3) == 0 ? 2'000'000 : 24'000));
   engine.max_num_batched_tokens = 64 * draw_number(128);  // whole pages
   if (draw(4) == 0) engine.cache_mode = CacheMode::none;
   if (draw(3) == 0) engine.kv_dtype = DType::fp8_e4m3;

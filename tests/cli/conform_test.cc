@@ -67,8 +67,8 @@ TEST_CASE("golden: the pools and the tree that SGLang was recorded with are ours
   check_only_difference(asked, record + " HYBRIDKV_FAKE_DRIVER=slots", "state_slots",
                         "K = floor((X * R / (1 + R) - M) / M)");
   check_only_difference(asked, record + " HYBRIDKV_FAKE_DRIVER=hits", "replay[3].hit_tokens",
-                        "a hit ends with the deepest node, of those that the first n - 1 tokens match, that has KV and "
-                        "a state");
+                        "a hit ends with the deepest state on the path of the first n - 1 tokens; a chunk leaves one "
+                        "at the branch, else at the last multiple of G from its start");
   check_only_difference(asked, record + " HYBRIDKV_FAKE_DRIVER=kept", "replay[1].tree_states",
                         "a chunk of G tokens or more leaves one state: at the branch, else at the last multiple of G "
                         "from its start");

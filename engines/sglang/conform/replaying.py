@@ -28,10 +28,10 @@ MADE_BY = {
     "replay.chunks": PrefillAdder.add_one_req,
     "replay.evicted_tokens": UnifiedRadixCache.evict_for_alloc,
     "replay.evicted_states": UnifiedRadixCache.evict_for_alloc,
-    "replay.free_tokens": release_kv_cache,
-    "replay.free_states": release_kv_cache,
     "replay.tree_tokens": UnifiedRadixCache.checkpoint_into_tree,
     "replay.tree_states": UnifiedRadixCache.checkpoint_into_tree,
+    "replay.free_tokens": release_kv_cache,
+    "replay.free_states": release_kv_cache,
 }
 
 
@@ -111,10 +111,10 @@ class Replay:
             "chunks": chunks,
             "evicted_tokens": self.cache.evicted_tokens - evicted[0],
             "evicted_states": self.cache.evicted_states - evicted[1],
-            "free_tokens": self.tokens.available_size(),
-            "free_states": self.rows.mamba_allocator.available_size(),
             "tree_tokens": tree_tokens,
             "tree_states": tree_states,
+            "free_tokens": self.tokens.available_size(),
+            "free_states": self.rows.mamba_allocator.available_size(),
         }
 
     def adder(self):

@@ -90,9 +90,6 @@ TEST_CASE("law: another rule is falsified by the first prompt that shows it, by 
   }));
   CHECK(kept.figure == "replay[0].tree_tokens");
   CHECK(kept.rule.starts_with("the tree gets a chunk up to its state"));
-  const Falsified evicted =
-      falsified(ours, tree_case([](EngineSpec& engine) { engine.own.set(tree_key::max_mamba_cache_size, 5); }));
-  CHECK(evicted.figure == "replay[0].free_states");
 }
 
 TEST_CASE("edge: a prompt that no pool holds hits -1, and what is not cached has no record") {

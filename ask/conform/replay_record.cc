@@ -48,8 +48,11 @@ std::optional<Json> block_record(const ConformCase& one, const CachePlan& plan) 
   return Json{{"hits", hits}, {"chunks", chunks}};
 }
 
+/// Of a prompt for which no slot or page is left once it runs an engine dies, and says nothing more.
 Json tree_record(const TreeRecord& record) {
-  return {{"hit_tokens", record.status == RequestStatus::ok ? record.hit_tokens : -1},
+  if (record.status == RequestStatus::stalled) return {{"dies", true}};
+  return {{"dies", false},
+          {"hit_tokens", record.status == RequestStatus::ok ? record.hit_tokens : -1},
           {"branch_tokens", record.branch_tokens},
           {"chunks", record.chunks},
           {"evicted_tokens", record.evicted_tokens},
@@ -64,7 +67,8 @@ Json tree_record(const TreeRecord& record) {
 std::optional<Json> tree_records(const ConformCase& one, const CachePlan& plan) {
   Json records = Json::array();
   const bool is_known = replay_prompts(one, plan, [&](const RecordView& view) {
-    records.push_back(tree_record(*std::get<const TreeRecord*>(view)));
+    const bool is_dead = !records.empty() && records.back()["dies"];
+    if (!is_dead) records.push_back(tree_record(*std::get<const TreeRecord*>(view)));
   });
   return is_known ? std::optional(std::move(records)) : std::nullopt;
 }

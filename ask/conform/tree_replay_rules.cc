@@ -16,10 +16,14 @@ struct ReplayRule {
 };
 
 constexpr std::array replay_rules{
+    ReplayRule{"replay.dies",
+               "a request dies where no slot is left for a copy of its state, and none can be evicted for it: states "
+               "that requests found or gave are locked, those that they gave only without skip_decode_lock"},
     ReplayRule{"replay.hit_tokens",
                "a hit ends with the deepest state on the path of the first n - 1 tokens; a chunk leaves one at the "
                "branch, else at the last multiple of G from its start",
-               "a hit ends with the deepest state on the path of the first n - 1 tokens; a chunk leaves one at its end"},
+               "a hit ends with the deepest state on the path of the first n - 1 tokens; a chunk leaves one at its "
+               "end"},
     ReplayRule{"replay.branch_tokens",
                "what KV alone matches, down to a multiple of lcm(max(chunk of the scan or 64, page), page), where that "
                "is behind the hit"},

@@ -53,6 +53,13 @@ std::vector<EngineSpec> settings_of_pools(const ModelSpec&) {
       engine.own.set(tree_key::max_total_tokens, few_tokens);
       engine.own.set(tree_key::max_mamba_cache_size, few_states);
     });
+  // As few states as let one request run, where it matters which of them are locked.
+  for (const TreeStrategy strategy : tree_strategies)
+    add([&](EngineSpec& engine) {
+      engine.own.set(tree_key::mamba_radix_cache_strategy, strategy);
+      engine.own.set(tree_key::skip_decode_lock, true);
+      engine.own.set(tree_key::max_mamba_cache_size, strategy == TreeStrategy::extra_buffer ? 4 : 3);
+    });
   add([](EngineSpec& engine) { engine.own.set(tree_key::max_mamba_cache_size, 300); });
   add([](EngineSpec& engine) { engine.own.set(tree_key::max_total_tokens, 100'000); });
   add([](EngineSpec& engine) { engine.own.set(tree_key::mamba_track_interval, 512); });
@@ -79,7 +86,7 @@ EngineSpec random_pools(const ModelSpec&, std::uint64_t key) {
   if (strategy != TreeStrategy::no_buffer && draw(3) == 0) engine.own.set(tree_key::page_size, 64);
   if (strategy != TreeStrategy::extra_buffer_lazy && draw(3) == 0) engine.own.set(tree_key::overlap_schedule, false);
   if (draw(4) == 0) engine.own.set(tree_key::skip_decode_lock, true);
-  if (draw(3) == 0) engine.own.set(tree_key::max_mamba_cache_size, draw_number(draw(3) == 0 ? 2000 : 12));
+  if (draw(3) == 0) engine.own.set(tree_key::max_mamba_cache_size, draw_number(draw(3) == 0 ? 2000 : 8));
   if (draw(3) == 0) engine.own.set(tree_key::max_total_tokens, draw_number(draw(3) == 0 ? 2'000'000 : 24'000));
   engine.max_num_batched_tokens = 64 * draw_number(128);  // whole pages
   if (draw(4) == 0) engine.cache_mode = CacheMode::none;

@@ -176,9 +176,10 @@ def plan(request):
                 figures["decode_tokens"] = mamba_track_grid(page)
         if config.unified_total_bytes is not None:
             figures["token_part_bytes"] = config.unified_total_bytes
+        said = {}
         if request["prompts"]:
-            figures["replay"] = replaying.replay(model, config, configurator.spec_algorithm, request["prompts"])
-        return {"figures": figures, "said": {}}
+            figures["replay"], said = replaying.replay(model, config, configurator.spec_algorithm, request["prompts"])
+        return {"figures": figures, "said": said}
 
 
 def state_figures(states):

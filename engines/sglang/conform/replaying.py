@@ -3,6 +3,7 @@
 from array import array
 
 import torch
+from protocol import where
 from prompts import CONTENT, tokens_of
 from sglang.srt.configs.mamba_utils import Mamba2CacheParams, Mamba2StateShape
 from sglang.srt.managers.schedule_batch import Req, ScheduleBatch
@@ -23,6 +24,7 @@ STUBS = [
 
 # The functions of the engine that give the figures.
 MADE_BY = {
+    "replay.dies": UnifiedRadixCache.checkpoint_into_tree,
     "replay.hit_tokens": UnifiedRadixCache.match_prefix,
     "replay.branch_tokens": UnifiedRadixCache.match_prefix,
     "replay.chunks": PrefillAdder.add_one_req,
@@ -106,6 +108,7 @@ class Replay:
             self.finish(request)
         tree_tokens, tree_states = self.cache.total_size()
         return {
+            "dies": False,
             "hit_tokens": hit,
             "branch_tokens": request.mamba_branching_seqlen or 0,
             "chunks": chunks,
@@ -173,6 +176,12 @@ class Replay:
 
 
 def replay(model, config, algorithm, prompts):
-    """The figures of every prompt."""
+    """The figures of every prompt, up to one that the engine dies of, and what it says then."""
     tree = Replay(model, config, algorithm)
-    return [tree.run(str(number), tokens_of(prompt)) for number, prompt in enumerate(prompts)]
+    runs = []
+    for number, prompt in enumerate(prompts):
+        try:
+            runs.append(tree.run(str(number), tokens_of(prompt)))
+        except (AssertionError, RuntimeError) as error:
+            return [*runs, {"dies": True}], {"replay.dies": f"{error} ({where(error)})"}
+    return runs, {}

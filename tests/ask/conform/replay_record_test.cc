@@ -1,4 +1,4 @@
-// Prompts replayed through a tree as an engine would answer them: the first prompt that differs is found, with its rule.
+// Prompts replayed through a tree as an engine would answer them: the first prompt that differs is found, by its rule.
 #include "ask/conform/replay_record.h"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,9 @@ TreeCase tree_case(void (*change)(EngineSpec&), std::vector<ConformPrompt> promp
   EngineSpec engine = sglang_0_5_23.conformance->grid(model).front();
   engine.rules = sglang_0_5_23.rules;
   change(engine);
-  TreeCase asked{{model, engine, 32'768, std::move(prompts)}, make_plan(model, engine, {.max_model_lens = {32'768}}), {}};
+  constexpr std::int64_t length = 32'768;
+  CachePlan plan = make_plan(model, engine, {.max_model_lens = {length}});
+  TreeCase asked{{model, engine, length, std::move(prompts)}, std::move(plan), {}};
   const auto replay = replay_record(asked.one, asked.plan);
   REQUIRE(replay);
   asked.record = {{"replay", *replay}};
@@ -90,6 +92,29 @@ TEST_CASE("law: another rule is falsified by the first prompt that shows it, by 
   }));
   CHECK(kept.figure == "replay[0].tree_tokens");
   CHECK(kept.rule.starts_with("the tree gets a chunk up to its state"));
+}
+
+TEST_CASE("edge: an engine dies of a prompt for whose copy of a state no slot is left, and answers no more") {
+  const auto few_states = [](EngineSpec& engine) {
+    engine.own.set(tree_key::skip_decode_lock, true);
+    engine.own.set(tree_key::max_mamba_cache_size, 4);
+  };
+  const std::vector<ConformPrompt> found_and_long{{{1, 2100}}, {{1, 2100}, {2, 6000}}, {{1, 100}}};
+  const ordered_json died = tree_case(few_states, found_and_long).record["replay"];
+  REQUIRE(died.size() == 2);
+  CHECK(died[0]["dies"] == false);
+  CHECK(died[1] == ordered_json{{"dies", true}});
+  // A lazy one gives up the state that it found.
+  const ordered_json lazy = tree_case(
+      [](EngineSpec& engine) {
+        engine.own.set(tree_key::mamba_radix_cache_strategy, TreeStrategy::extra_buffer_lazy);
+        engine.own.set(tree_key::skip_decode_lock, true);
+        engine.own.set(tree_key::max_mamba_cache_size, 3);
+      },
+      found_and_long).record["replay"];
+  REQUIRE(lazy.size() == 3);
+  CHECK(lazy[1]["hit_tokens"] == 2048);
+  CHECK(lazy[1]["evicted_states"] == 2);
 }
 
 TEST_CASE("edge: a prompt that no pool holds hits -1, and what is not cached has no record") {

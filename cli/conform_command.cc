@@ -73,12 +73,18 @@ std::vector<ModelSpec> asked_models(const std::vector<std::string>& names) {
   return models;
 }
 
-/// An example of every engine that is asked through its own program.
-std::string examples_with_programs() {
-  std::string examples;
-  for (const Engine* const engine : all_engines())
-    if (const Conformance* const asked = engine->conformance; asked != nullptr && !asked->program_flag.empty())
-      examples += fmt::format("\n  hybridkv conform {} {} FILE", engine->rules->name, asked->program_flag);
+/// An example of every engine that has another driver than the first: releases of one engine share theirs.
+std::string other_examples() {
+  std::string examples, first;
+  for (const Engine* const engine : all_engines()) {
+    const Conformance* const asked = engine->conformance;
+    if (asked == nullptr) continue;
+    if (first.empty()) first = asked->driver;
+    if (asked->driver == first) continue;
+    const std::string where =
+        asked->program_flag.empty() ? "--python venv/bin/python" : fmt::format("{} FILE", asked->program_flag);
+    examples += fmt::format("\n  hybridkv conform {} {}", engine->rules->name, where);
+  }
   return examples;
 }
 
@@ -183,7 +189,7 @@ void add_conform_command(CLI::App& app, CommandAction& action) {
       "  hybridkv conform {0} --python venv/bin/python --models Qwen3.5-4B \\\n"
       "    --random 500 --seed 7 -o conform.json\n"
       "  hybridkv conform {0} --python venv/bin/python --record cases.jsonl{1}",
-      known.empty() ? "ENGINE" : known.front(), examples_with_programs()));
+      known.empty() ? "ENGINE" : known.front(), other_examples()));
   command->callback([options, &action] { action = [options] { return run_conform(*options); }; });
 }
 

@@ -131,7 +131,7 @@ class Conversation {
   void add_difference(const ConformCase& one, const Json& request, const CachePlan& plan, const RecordDifference& first,
                       const Json& reply) {
     ConformDifference difference{.words = one.words(), .request = request, .first = first};
-    if (const Decision* decision = decision_on(plan, first.figure)) {
+    if (const std::optional<Decision> decision = decision_on(plan, first.figure)) {
       difference.rule = decision->rule;
       difference.values = substituted_rule(*decision).value_or("");
       difference.source = decision->source;

@@ -12,6 +12,7 @@
 #include "ask/conform/figure_place.h"
 #include "ask/conform/row_figures.h"
 #include "ask/conform/tree_figures.h"
+#include "ask/conform/tree_replay_rules.h"
 #include "planner/allocated_tensors.h"
 #include "planner/primary_attention.h"
 
@@ -162,12 +163,14 @@ Json plan_record(const CachePlan& plan) {
   return record;
 }
 
-const Decision* decision_on(const CachePlan& plan, const std::string& figure) {
+std::optional<Decision> decision_on(const CachePlan& plan, const std::string& figure) {
   const FigurePlace place = figure_place(figure);
+  if (plan.tree_pools)
+    if (std::optional<Decision> rule = tree_replay_rule(plan, place.name)) return rule;
   const std::span<const DerivedFigure> derived = derived_figures(plan);
   const auto known = std::find_if(derived.begin(), derived.end(),
                                   [&](const DerivedFigure& one) { return one.figure == place.name; });
-  if (known == derived.end()) return nullptr;
+  if (known == derived.end()) return std::nullopt;
   std::string symbol(known->symbol);
   if (symbol.ends_with(" of") && place.position && place.name.starts_with("groups.")) {
     const auto tables = shared_tables(plan);
@@ -176,7 +179,7 @@ const Decision* decision_on(const CachePlan& plan, const std::string& figure) {
   }
   const auto found = std::find_if(plan.derivation.begin(), plan.derivation.end(),
                                   [&](const Decision& decision) { return is_named_by(decision.result, symbol); });
-  return found == plan.derivation.end() ? nullptr : &*found;
+  return found == plan.derivation.end() ? std::nullopt : std::optional(*found);
 }
 
 }  // namespace hybridkv

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "planner/cache_plan.h"
@@ -11,8 +12,8 @@ namespace hybridkv {
 /// them. Pre: a plan of one allocation with all of its details and one length.
 nlohmann::ordered_json plan_record(const CachePlan& plan);
 
-/// The decision of the plan that says why a figure is what it is; null where none does. `figure`: its place in the
-/// record, "groups[2].block_size_tokens".
-const Decision* decision_on(const CachePlan& plan, const std::string& figure);
+/// The decision that says why a figure is what it is, of the plan or of a replay; nothing where none does. `figure`:
+/// its place in the record, "groups[2].block_size_tokens".
+std::optional<Decision> decision_on(const CachePlan& plan, const std::string& figure);
 
 }  // namespace hybridkv

@@ -10,6 +10,10 @@ namespace hybridkv {
 namespace {
 
 constexpr std::int64_t usual_pool_memory = std::int64_t{40} << 30;
+/// Shorter than most prompts, so that they are computed in several chunks.
+constexpr std::int64_t usual_chunk = 2048;
+/// Pools that a few prompts fill, so that the tree evicts.
+constexpr std::int64_t few_tokens = 12'000, few_states = 10;
 
 /// One of each family that it runs, of each way to share heads, and of each class of configurations.
 constexpr auto models_of_sglang = std::to_array<std::string_view>(
@@ -25,6 +29,7 @@ EngineSpec usual_pools() {
   engine.strategy = Strategy::dual_pool;
   engine.cache_mode = CacheMode::align;
   engine.memory_bytes = usual_pool_memory;
+  engine.max_num_batched_tokens = usual_chunk;
   engine.own.set(tree_key::mamba_radix_cache_strategy, TreeStrategy::extra_buffer);
   return engine;
 }
@@ -42,6 +47,19 @@ std::vector<EngineSpec> settings_of_pools(const ModelSpec&) {
   add([](EngineSpec& engine) { engine.own.set(tree_key::page_size, 64); });
   add([](EngineSpec& engine) { engine.own.set(tree_key::overlap_schedule, false); });
   add([](EngineSpec& engine) { engine.own.set(tree_key::skip_decode_lock, true); });
+  for (const TreeStrategy strategy : tree_strategies)
+    add([&](EngineSpec& engine) {
+      engine.own.set(tree_key::mamba_radix_cache_strategy, strategy);
+      engine.own.set(tree_key::max_total_tokens, few_tokens);
+      engine.own.set(tree_key::max_mamba_cache_size, few_states);
+    });
+  // As few states as let one request run, where it matters which of them are locked.
+  for (const TreeStrategy strategy : tree_strategies)
+    add([&](EngineSpec& engine) {
+      engine.own.set(tree_key::mamba_radix_cache_strategy, strategy);
+      engine.own.set(tree_key::skip_decode_lock, true);
+      engine.own.set(tree_key::max_mamba_cache_size, strategy == TreeStrategy::extra_buffer ? 4 : 3);
+    });
   add([](EngineSpec& engine) { engine.own.set(tree_key::max_mamba_cache_size, 300); });
   add([](EngineSpec& engine) { engine.own.set(tree_key::max_total_tokens, 100'000); });
   add([](EngineSpec& engine) { engine.own.set(tree_key::mamba_track_interval, 512); });
@@ -68,8 +86,9 @@ EngineSpec random_pools(const ModelSpec&, std::uint64_t key) {
   if (strategy != TreeStrategy::no_buffer && draw(3) == 0) engine.own.set(tree_key::page_size, 64);
   if (strategy != TreeStrategy::extra_buffer_lazy && draw(3) == 0) engine.own.set(tree_key::overlap_schedule, false);
   if (draw(4) == 0) engine.own.set(tree_key::skip_decode_lock, true);
-  if (draw(4) == 0) engine.own.set(tree_key::max_mamba_cache_size, draw_number(2000));
-  if (draw(4) == 0) engine.own.set(tree_key::max_total_tokens, draw_number(2'000'000));
+  if (draw(3) == 0) engine.own.set(tree_key::max_mamba_cache_size, draw_number(draw(3) == 0 ? 2000 : 8));
+  if (draw(3) == 0) engine.own.set(tree_key::max_total_tokens, draw_number(draw(3) == 0 ? 2'000'000 : 24'000));
+  engine.max_num_batched_tokens = 64 * draw_number(128);  // whole pages
   if (draw(4) == 0) engine.cache_mode = CacheMode::none;
   if (draw(3) == 0) engine.kv_dtype = DType::fp8_e4m3;
   if (draw(3) == 0) engine.ssm_dtype = draw(2) == 0 ? DType::bf16 : DType::fp32;

@@ -85,7 +85,7 @@ bool TreeActions::admit(TreeRequest& request, double reserved) {
     record.branch_tokens = request.branch_tokens;
   }
   request.computed_tokens = request.protected_tokens = match.hit_tokens;
-  lock(request, match.node);
+  lock(request, match.node, true);
   acted();
   if (settings_.has_states() && match.hit_tokens > 0) {
     // Copy on write: the found state is copied to the slot that the request will run in.
@@ -184,9 +184,8 @@ bool TreeActions::keep_chunk(TreeRequest& request, bool is_last) {
   StateSlot donated = 0;
   if (settings_.has_states()) {
     // The request goes on with its own slots: the tree is given a copy.
-    if (tree_.free_states().size() == 0) tree_.evict_states(1);
-    if (tree_.free_states().size() == 0) return false;
-    donated = tree_.free_states().pop_front();
+    donated = slot_for_copy(request);
+    if (donated == 0) return false;
     copy_state(settings_.has_tracking() ? request.tracking.back() : request.active, donated);
   }
   const TreeInsertion kept = insert(request, request.tracked_tokens, donated, is_last);
@@ -194,17 +193,21 @@ bool TreeActions::keep_chunk(TreeRequest& request, bool is_last) {
   request.tracked_tokens = 0;
   const TreeNodeId before = request.node;
   const bool locked_state = request.locks_state;
-  lock(request, kept.node);
+  lock(request, kept.node, !settings_.skip_decode_lock);
   tree_.unlock(before);
   if (locked_state) tree_.unlock_state(before);
   acted();
   return true;
 }
 
-void TreeActions::begin_decode(TreeRequest& request) {
-  if (!settings_.skip_decode_lock || !request.locks_state || request.output_tokens == 1) return;
-  tree_.unlock_state(request.node);
-  request.locks_state = false;
+StateSlot TreeActions::slot_for_copy(TreeRequest& request) {
+  FreeQueue& free = tree_.free_states();
+  if (free.size() == 0) {
+    // The state that the request locks has long been copied to its own slot.
+    if (settings_.strategy == TreeStrategy::extra_buffer_lazy) unlock_state(request);
+    tree_.evict_states(1);
+  }
+  return free.size() == 0 ? 0 : free.pop_front();
 }
 
 void TreeActions::take_decode_pages(TreeRequest& request, std::int64_t pages, std::int64_t tokens) {
@@ -261,17 +264,21 @@ TreeInsertion TreeActions::insert(TreeRequest& request, std::int64_t tokens, Sta
   return done;
 }
 
-void TreeActions::lock(TreeRequest& request, TreeNodeId node) {
+void TreeActions::lock(TreeRequest& request, TreeNodeId node, bool with_state) {
   tree_.lock(node);
   request.node = node;
-  request.locks_state = tree_.has_state(node);
+  request.locks_state = with_state && tree_.has_state(node);
   if (request.locks_state) tree_.lock_state(node);
 }
 
 void TreeActions::unlock(TreeRequest& request) {
   tree_.unlock(request.node);
-  if (request.locks_state) tree_.unlock_state(request.node);
+  unlock_state(request);
   request.node = tree_root;
+}
+
+void TreeActions::unlock_state(TreeRequest& request) {
+  if (request.locks_state) tree_.unlock_state(request.node);
   request.locks_state = false;
 }
 

@@ -60,7 +60,6 @@ class TreeActions {
   void compute_chunk(TreeRequest& request, std::int64_t start);
   /// The tree gets what a chunk has taken; false where there is no slot for its copy of the state.
   bool keep_chunk(TreeRequest& request, bool is_last);
-  void begin_decode(TreeRequest& request);
   /// The decode from `start` to what is computed now: the state at its end is tracked where that lies on the grid.
   void compute_decode(TreeRequest& request, std::int64_t start);
   std::int64_t decode_grid() const { return decode_grid_; }
@@ -80,6 +79,8 @@ class TreeActions {
   std::int64_t missing_states(const TreeRequest& request) const;
   // How far the tree is to know the chunk [start, end): where its state is taken, 0 = nowhere; without states its end.
   std::int64_t tracked_in(const TreeRequest& request, std::int64_t start, std::int64_t end) const;
+  // Slot for the tree's copy of a state, 0 = none.
+  StateSlot slot_for_copy(TreeRequest& request);
   // Tracking slot for a state of the decode, 0 = none.
   StateSlot next_tracking_slot(TreeRequest& request);
   // Has the step behind the request's last begun to write over the one slot that holds what the tree was to get?
@@ -91,8 +92,9 @@ class TreeActions {
     if (on_state_copy) on_state_copy(from, to);
   }
   TreeInsertion insert(TreeRequest& request, std::int64_t tokens, StateSlot offered, bool is_use = true);
-  void lock(TreeRequest& request, TreeNodeId node);
+  void lock(TreeRequest& request, TreeNodeId node, bool with_state);
   void unlock(TreeRequest& request);
+  void unlock_state(TreeRequest& request);
   void acted() const {
     if (after_action) after_action();
   }

@@ -37,7 +37,6 @@ bool TreeReplay::prefill() {
 }
 
 bool TreeReplay::decode() {
-  begin_decode(request_);
   const std::int64_t end = request_.last_computed();
   while (request_.computed_tokens < end) {
     const std::int64_t start = request_.computed_tokens;

@@ -232,7 +232,6 @@ void TreeScheduler::complete_prefill() {
     } else if (request->output_tokens == 1) {
       end_computed(std::move(request));
     } else if (keep(*request, true)) {
-      begin_decode(*request);
       running_.push_back(std::move(request));
     } else {
       end(std::move(request), RequestStatus::stalled);

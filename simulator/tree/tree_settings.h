@@ -21,7 +21,8 @@ struct TreeSettings {
   TreeStrategy strategy = TreeStrategy::extra_buffer;    ///< not automatic; of states, where there are any
   bool overlap = true;                    ///< overlap scheduling: one tracking slot more
   std::int64_t max_states_per_path = -1;  ///< `--mamba-max-states-per-path`, >= 1 or -1: no limit
-  bool skip_decode_lock = false;          ///< SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK: a state is not locked during decode
+  bool skip_decode_lock = false;          ///< SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK: a state that a request found is
+                                          ///< locked, none that it gives the tree
   TreeHost host = {};                     ///< what is evicted stays findable there
   std::int64_t max_running = 4096;        ///< requests at once, where several are in flight
   bool decodes = false;                   ///< requests generate their output, else one token

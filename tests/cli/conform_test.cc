@@ -54,8 +54,8 @@ TEST_CASE("golden: so is every figure of the release before, which is a folder o
   CHECK(contains(run.output, "replay.hits"));
 }
 
-TEST_CASE("golden: the pools that SGLang was recorded with are ours, and a slot less names its rule") {
-  const std::string asked = "conform sglang-0.5.23 --models Qwen3.5-4B,LFM2.5-1.2B --random 40 --driver '"
+TEST_CASE("golden: the pools and the tree that SGLang was recorded with are ours, and a slot less names its rule") {
+  const std::string asked = "conform sglang-0.5.23 --models Qwen3.5-4B,LFM2.5-1.2B --random 20 --driver '"
                             HYBRIDKV_TEST_DATA "/conform/recorded.py'";
   const std::string record = "HYBRIDKV_FAKE_ENGINE=sglang HYBRIDKV_FAKE_VERSION=0.5.23";
   const ProgramRun run = run_program(asked, record);
@@ -63,8 +63,15 @@ TEST_CASE("golden: the pools that SGLang was recorded with are ours, and a slot 
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "RESULT: SGLang 0.5.23 and the installed version 0.5.23 agree in "));
   CHECK(contains(run.output, "token_slots"));
+  CHECK(contains(run.output, "replay.evicted_states"));
   check_only_difference(asked, record + " HYBRIDKV_FAKE_DRIVER=slots", "state_slots",
                         "K = floor((X * R / (1 + R) - M) / M)");
+  check_only_difference(asked, record + " HYBRIDKV_FAKE_DRIVER=hits", "replay[3].hit_tokens",
+                        "a hit ends with the deepest state on the path of the first n - 1 tokens; a chunk leaves one "
+                        "at the branch, else at the last multiple of G from its start");
+  check_only_difference(asked, record + " HYBRIDKV_FAKE_DRIVER=kept", "replay[1].tree_states",
+                        "a chunk of G tokens or more leaves one state: at the branch, else at the last multiple of G "
+                        "from its start");
 }
 
 TEST_CASE("golden: the cells and rows that llama.cpp was recorded with are ours, and rules are named") {

@@ -73,7 +73,8 @@ FAMILIES = {"gdn": gdn, "mamba2": mamba2, "kda": kda, "short_conv": short_conv}
 class TextModel:
     """What the pools ask of the configuration of a model, with the engine's own answers."""
 
-    is_draft_model = is_multimodal = False
+    is_draft_model = is_multimodal = is_encoder_decoder = False
+    vocab_size = 1 << 62  # tokens stand for their contents
     linear_attn_registry_result = attention_arch = quantization = None
     get_num_kv_heads = ModelConfig.get_num_kv_heads
     get_total_num_kv_heads = ModelConfig.get_total_num_kv_heads

@@ -21,12 +21,14 @@ from sglang.srt.runtime_context import (
 )
 from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
 
+import replaying
 from models import TextModel
 
 STUBS = [
     "the free memory of a GPU: as the case says, behind weights and the runtime's share",
     "the configuration of the model: the engine's own class of its family, with the layers of ours",
     "arguments of the server: the engine's own, resolved for a dummy model, with the settings of the case",
+    *replaying.STUBS,
 ]
 
 # The functions of the engine that give the figures.
@@ -43,6 +45,7 @@ MADE_BY = {
     "max_running": KVCacheConfigurator.resolve_max_num_reqs,
     "checkpoint_tokens": mamba_checkpoint_grid,
     "decode_tokens": mamba_track_grid,
+    **replaying.MADE_BY,
 }
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, "fp8_e4m3": torch.float8_e4m3fn}
@@ -60,6 +63,8 @@ def arguments_of(request):
         "dp_size": own["attention_data_parallel"],
         "enable_dp_attention": own["attention_data_parallel"] > 1,
         "page_size": own["page_size"],
+        "chunked_prefill_size": engine["max_num_batched_tokens"],
+        "attention_backend": "torch_native",
         "mem_fraction_static": 1.0,
         "cuda_graph_config": CudaGraphConfig(),
         "mamba_full_memory_ratio": 0.9 if ratio is None else ratio,
@@ -171,7 +176,10 @@ def plan(request):
                 figures["decode_tokens"] = mamba_track_grid(page)
         if config.unified_total_bytes is not None:
             figures["token_part_bytes"] = config.unified_total_bytes
-        return {"figures": figures, "said": {}}
+        said = {}
+        if request["prompts"]:
+            figures["replay"], said = replaying.replay(model, config, configurator.spec_algorithm, request["prompts"])
+        return {"figures": figures, "said": said}
 
 
 def state_figures(states):

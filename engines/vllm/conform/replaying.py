@@ -1,5 +1,6 @@
 """What vLLM's scheduler and block manager make of prompts that come one after the other."""
 
+from prompts import CONTENT, tokens_of
 from vllm.sampling_params import SamplingParams
 from vllm.utils.hashing import get_hash_fn_by_name
 from vllm.v1.core.kv_cache_utils import (
@@ -12,7 +13,6 @@ from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.outputs import ModelRunnerOutput
 from vllm.v1.request import Request, RequestStatus
 
-CONTENT = 1 << 20  # more tokens than a prompt has: no two contents share a token, and none is that of an answer
 
 
 class NoGrammar:
@@ -20,14 +20,6 @@ class NoGrammar:
 
     def accept_tokens(self, *_):
         return True
-
-
-def tokens_of(prompt):
-    """A token is a function of its content and of its position in the prompt."""
-    tokens = []
-    for content, count in prompt:
-        tokens += range(content * CONTENT + len(tokens), content * CONTENT + len(tokens) + count)
-    return tokens
 
 
 def replay(config, caches, prompts):

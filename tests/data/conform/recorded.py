@@ -1,5 +1,5 @@
 """A driver that answers from a record of HYBRIDKV_FAKE_ENGINE at version HYBRIDKV_FAKE_VERSION, or as HYBRIDKV_FAKE_DRIVER says:
-differs, slots, cells, unasked, refuses, dies, talks, newer, unfit, another: that version is not the one whose rules are asked, so that other
+differs, slots, hits, kept, cells, unasked, refuses, dies, talks, newer, unfit, another: that version is not the one whose rules are asked, so that other
 prompts may be."""
 
 import gzip
@@ -32,6 +32,11 @@ def answer_of(request, record):
         answer["said"] = {"block_size_tokens": "a block of 16 tokens more"}
     if KIND == "slots" and request["id"] == 0:
         answer["figures"]["state_slots"] -= 1
+    if KIND == "hits" and request["id"] == 0:
+        answer["figures"]["replay"][3]["hit_tokens"] += 64
+    if KIND == "kept" and request["id"] == 0:
+        for prompt in answer["figures"]["replay"][1:]:
+            prompt["tree_states"] -= 1
     if KIND == "cells" and request["id"] == 0:
         answer["figures"]["slot_cells"] -= 256
     if KIND == "unasked" and request["id"] == 0:

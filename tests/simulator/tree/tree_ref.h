@@ -121,8 +121,8 @@ class TreeRef {
     if (node && state) node->state_locks += by;
     for (Node* at = node; at && at != &root; at = at->parent) at->locks += by;
   }
-  void move_lock(Request& r, Node* node) {
-    const bool state = node && node->state;
+  void move_lock(Request& r, Node* node, bool with_state = true) {
+    const bool state = with_state && node && node->state;
     set_lock(node, state, 1);
     set_lock(r.node, r.state_locked, -1);
     r.node = node;
@@ -315,21 +315,21 @@ inline bool TreeRef::keep(Request& r, TreeRecord& record) {
     insert(r, r.computed, false, record, end);
   } else {
     if (r.tracked == 0) return true;
+    if (free_states == 0 && s.strategy == TreeStrategy::extra_buffer_lazy && r.state_locked) {
+      --r.node->state_locks;
+      r.state_locked = false;
+    }
     if (free_states == 0) evict_states(1);
     if (free_states == 0) return false;
     --free_states;
     if (!insert(r, r.tracked, true, record, end)) ++free_states;
     r.tracked = 0;
   }
-  move_lock(r, end == &root ? nullptr : end);
+  move_lock(r, end == &root ? nullptr : end, !s.skip_decode_lock);
   return true;
 }
 
 inline bool TreeRef::decode(Request& r, TreeRecord& record) {
-  if (s.skip_decode_lock && r.state_locked && r.output > 1) {
-    --r.node->state_locks;
-    r.state_locked = false;
-  }
   const std::int64_t interval = std::lcm(grid(), s.track_interval);
   for (std::int64_t made = 1; made < r.output; ++made) {
     if (free_tokens < s.page) evict_tokens(s.page - free_tokens);

@@ -8,8 +8,8 @@
 
 namespace hybridkv {
 
-/// What every prompt of a case hits and in how many chunks it is computed, one prompt after the other, as drivers
-/// answer it; -1 for one that never runs. Nothing where the case has no prompts, or no replay of its cache is known.
+/// What becomes of every prompt of a case, one prompt after the other, as drivers answer it: what it hits and in how
+/// many chunks it is computed (-1 for one that never runs), or more of it in slots. Nothing where the case has no prompts, or no replay of its cache is known.
 std::optional<nlohmann::ordered_json> replay_record(const ConformCase& one, const CachePlan& plan);
 
 }  // namespace hybridkv

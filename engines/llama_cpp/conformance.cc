@@ -13,8 +13,9 @@ namespace {
 constexpr std::int64_t ample_memory = std::int64_t{1} << 40;
 
 /// One of each architecture that the driver writes. Small ones: the server takes the memory that it says.
-constexpr auto models_of_llama_cpp =
-    std::to_array<std::string_view>({"Qwen3.5-0.8B", "Qwen3.5-4B", "LFM2.5-1.2B", "Falcon-H1-0.5B"});
+constexpr auto models_of_llama_cpp = std::to_array<std::string_view>(
+    {"Qwen3.5-0.8B", "Qwen3.5-4B", "LFM2.5-1.2B", "Falcon-H1-0.5B", "granite-4.0-h-350m", "Nemotron-3-Nano-30B-A3B",
+     "Kimi-Linear-48B-A3B", "Qwen3-Next-80B-A3B"});
 
 /// Prompts are computed, on a processor.
 constexpr std::int64_t longest_computed = 300;
@@ -36,7 +37,7 @@ std::vector<EngineSpec> settings_of_prompts(const ModelSpec&) {
     change(settings.back());
   };
   add([](EngineSpec&) {});
-  add([](EngineSpec& engine) { engine.max_running_requests = 1; });
+  add([](EngineSpec& engine) { engine.max_running_requests = 1, engine.own.set(row_key::ctx_size, 200); });
   add([](EngineSpec& engine) { engine.max_running_requests = 3, engine.own.set(row_key::batch_size, 100); });
   add([](EngineSpec& engine) { engine.own.set(row_key::batch_size, 64), engine.own.set(row_key::ubatch_size, 16); });
   for (const std::int64_t checkpoints : {0, 1, 4})

@@ -22,8 +22,9 @@ ProgramRun run_recorded(const std::string& kind, const std::string& flags = "") 
   return run_program(recorded + " " + flags, "HYBRIDKV_FAKE_DRIVER=" + kind);
 }
 
-/// A driver with one planted difference: it is reported alone, with its figure and the rule that it falsifies.
-void check_only_difference(const std::string& asked, const std::string& environment, const std::string& figure,
+/// A driver with one planted difference: it is reported alone, with its figure and the rule that it falsifies. Returns
+/// it.
+nlohmann::json check_only_difference(const std::string& asked, const std::string& environment, const std::string& figure,
                            const std::string& rule) {
   const ProgramRun planted = run_program(asked + " --format json", environment);
   CHECK(planted.exit_code == 1);
@@ -31,6 +32,7 @@ void check_only_difference(const std::string& asked, const std::string& environm
   REQUIRE(json["differences"].size() == 1);
   CHECK(json["differences"][0]["figure"] == figure);
   CHECK(json["differences"][0]["rule"] == rule);
+  return json["differences"][0];
 }
 
 }  // namespace
@@ -67,7 +69,7 @@ TEST_CASE("golden: the pools that SGLang was recorded with are ours, and a slot 
                         "K = floor((X * R / (1 + R) - M) / M)");
 }
 
-TEST_CASE("golden: the cells and rows that llama.cpp was recorded with are ours, and rules are named") {
+TEST_CASE("golden: cells, rows and prompts that llama.cpp was recorded with are ours, and rules are named") {
   const std::string asked = "conform llama.cpp --models LFM2.5-1.2B --random 12 --driver '"
                             HYBRIDKV_TEST_DATA "/conform/recorded.py'";
   const std::string record = "HYBRIDKV_FAKE_ENGINE=llama.cpp HYBRIDKV_FAKE_VERSION=0c1e570";
@@ -78,6 +80,12 @@ TEST_CASE("golden: the cells and rows that llama.cpp was recorded with are ours,
   CHECK(contains(run.output, "caches.k_mib"));
   check_only_difference(asked, record + " HYBRIDKV_FAKE_DRIVER=cells", "slot_cells",
                         "engine.ctx_size, shared out unless cells are shared, in whole 256");
+  const nlohmann::json steps = check_only_difference(
+      asked, record + " HYBRIDKV_FAKE_DRIVER=steps", "replay[1].steps",
+      "a step ends with engine.batch_size, engine.ubatch_size + 4 tokens before the end of the prompt, and 4 tokens "
+      "before it");
+  CHECK(steps["said"] == "a tail of 4 tokens more");
+  CHECK(steps["source"] == "llama.cpp b11312 server, run");
   const ProgramRun unasked = run_program(asked, record + " HYBRIDKV_FAKE_DRIVER=unasked");
   CHECK(contains(unasked.output, ", 1 not asked"));
   CHECK(contains(unasked.output, "the architecture of a model: 1 case"));

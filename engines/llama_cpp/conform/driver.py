@@ -13,6 +13,7 @@ answers = protocol.answer_stream()
 
 import architectures  # noqa: E402
 import gguf_file  # noqa: E402
+import layers  # noqa: E402
 import replaying  # noqa: E402
 import server  # noqa: E402
 
@@ -42,7 +43,7 @@ def plan(request):
         model = os.path.join(folder, "tiny.gguf")
         try:
             gguf_file.write(model, *architectures.keys_and_tensors(request["model"]))
-        except architectures.NotAsked as reason:
+        except layers.NotAsked as reason:
             return {"not_asked": str(reason)}
         with server.Server(program, model, request) as running:
             return answer_of(running, request["prompts"])

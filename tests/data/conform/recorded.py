@@ -1,5 +1,5 @@
 """A driver that answers from a record of HYBRIDKV_FAKE_ENGINE at version HYBRIDKV_FAKE_VERSION, or as HYBRIDKV_FAKE_DRIVER says:
-differs, slots, cells, unasked, refuses, dies, talks, newer, unfit, another: that version is not the one whose rules are asked, so that other
+differs, slots, cells, steps, unasked, refuses, dies, talks, newer, unfit, another: that version is not the one whose rules are asked, so that other
 prompts may be."""
 
 import gzip
@@ -34,6 +34,9 @@ def answer_of(request, record):
         answer["figures"]["state_slots"] -= 1
     if KIND == "cells" and request["id"] == 0:
         answer["figures"]["slot_cells"] -= 256
+    if KIND == "steps" and request["id"] == FIRST_REPLAY:
+        answer["figures"]["replay"][1]["steps"][-1] -= 4
+        answer["said"] = {"replay[1].steps": "a tail of 4 tokens more"}
     if KIND == "unasked" and request["id"] == 0:
         answer = {"not_asked": "the architecture of a model"}
     if KIND == "refuses" and request["id"] == 2:
@@ -57,6 +60,7 @@ say(
 )
 with gzip.open(pathlib.Path(__file__).with_name(f"{ENGINE}-{VERSION}.jsonl.gz"), "rt") as lines:
     records = [json.loads(line) for line in lines]
+FIRST_REPLAY = next((i for i, record in enumerate(records) if record["prompts"] and "figures" in record), None)
 for line in sys.stdin:
     request = json.loads(line)
     say({"id": request["id"], **answer_of(request, records[request["id"]])})

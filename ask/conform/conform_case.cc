@@ -103,6 +103,7 @@ std::string ConformCase::words() const {
   if (engine.prefix_match_unit_tokens) add(*engine.prefix_match_unit_tokens, "match unit ");
   if (engine.num_blocks) add(*engine.num_blocks, "", " blocks");
   if (engine.speculative_tokens > 0) add(engine.speculative_tokens, "drafts of ");
+  if (engine.max_running_requests) add(*engine.max_running_requests, "", " sequences");
   if (!engine.hybrid_manager) add("no hybrid manager");
   for (const auto& [name, value] : engine.own.values())
     if (const auto* const number = std::get_if<std::int64_t>(&value)) add(*number, fmt::format("{} ", name));

@@ -14,7 +14,7 @@ namespace hybridkv {
 namespace {
 
 /// The cache that its prompts are replayed through; nothing where none is known.
-std::optional<AnyCache> cache_of(const ConformCase& one, const CachePlan& plan) {
+std::optional<AnyCache> replayed_cache_of(const ConformCase& one, const CachePlan& plan) {
   try {
     return replayed_cache(plan, one.model, one.engine, one.max_model_len);
   } catch (const SpecError&) {
@@ -55,7 +55,7 @@ std::optional<nlohmann::ordered_json> replay_record(const ConformCase& one, cons
   // Where the unit of matches is refused the engine does not begin, and what is not cached has nothing to compare.
   if (one.prompts.empty() || !plan.prefix.match_error.empty() || plan.cache_mode == CacheMode::none)
     return std::nullopt;
-  const std::optional<AnyCache> cache = cache_of(one, plan);
+  const std::optional<AnyCache> cache = replayed_cache_of(one, plan);
   if (!cache) return std::nullopt;
   if (const auto* slots = std::get_if<SlotCache>(&*cache)) return slot_record(slots->settings, one.prompts);
   if (const auto* blocks = std::get_if<CacheGeometry>(&*cache)) return block_record(*blocks, one.prompts);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <utility>
 
 #include "simulator/slots/slot_replay.h"
 
@@ -13,11 +15,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array slot_rules{
     ReplayRule{"replay.slot", RuleOf::prefixes,
-               "the first slot that holds the largest share of the prompt, above engine.slot_prompt_similarity_percent; "
-               "else the one used longest ago, the last of equals"},
+               "the first slot that holds the largest share of the prompt, above "
+               "engine.slot_prompt_similarity_percent; else the one used longest ago, the last of equals"},
     ReplayRule{"replay.saved", RuleOf::host_checkpoints,
-               "with engine.cache_ram, what a slot holds is saved where less than half of it stays, and idle slots with "
-               "engine.cache_idle_slots; not what an entry begins with, nor what is larger than the limit"},
+               "with engine.cache_ram, what a slot holds is saved where less than half of it stays, and idle slots "
+               "with engine.cache_idle_slots; not what an entry begins with, nor what is larger than the limit"},
     ReplayRule{"replay.loads", RuleOf::host_checkpoints,
                "an entry is loaded that shares a larger part of itself, at least a quarter, and of the prompt than the "
                "slot and the entries before it do"},
@@ -28,8 +30,8 @@ constexpr std::array slot_rules{
                "a prompt that does not go on behind all that its slot holds takes the last checkpoint that lies before "
                "what they share"},
     ReplayRule{"replay.found", RuleOf::prefixes,
-               "a prompt goes on from the end of its slot, from the checkpoint that is restored, or from its start; one "
-               "as long as the context of a slot is refused"},
+               "a prompt goes on from the end of its slot, from the checkpoint that is restored, or from its start; "
+               "one as long as the context of a slot is refused"},
     ReplayRule{"replay.erased", RuleOf::host_checkpoints,
                "checkpoints go that are more than one token longer than what the prompt goes on from"},
     ReplayRule{"replay.steps", RuleOf::host_checkpoints,

@@ -52,6 +52,7 @@ std::vector<EngineSpec> settings_of_prompts(const ModelSpec&) {
       engine.own.set(row_key::ctx_size, 500);
       engine.own.set(row_key::ubatch_size, 32);
     });
+  add([](EngineSpec& engine) { engine.own.set(row_key::cache_ram, 0), engine.own.set(row_key::ctx_size, 250); });
   add([](EngineSpec& engine) {
     engine.max_running_requests = 3;
     engine.own.set(row_key::cache_idle_slots, false);

@@ -43,6 +43,9 @@ struct OurSide {
   Json figures;
   std::string refusal;
   std::string refused_key;
+
+  /// Do we say that the engine refuses the case, or that it may end in it?
+  bool foretells() const { return !plan || (plan->rows && plan->rows->may_end); }
 };
 
 /// Takes the prompts from the case where we cannot replay them, so that nobody is asked to.
@@ -104,7 +107,7 @@ class Conversation {
  private:
   void compare(const ConformCase& one, const Json& request, const OurSide& ours, const Json& reply) {
     const bool refuses = reply.contains("refused");
-    if (!ours.plan && refuses) {
+    if (refuses && ours.foretells()) {
       ++answer_.refused;
     } else if (!ours.plan || refuses) {
       add_refusal(one, request, ours, reply);

@@ -92,6 +92,17 @@ TEST_CASE("golden: cells, rows and prompts that llama.cpp was recorded with are 
   CHECK(contains(unasked.output, "the architecture of a model: 1 case"));
 }
 
+TEST_CASE("edge: where a plan warns that the engine may end, and it does, both sides refuse the case") {
+  const std::string asked = "conform llama.cpp --random 0 --driver '" HYBRIDKV_TEST_DATA "/conform/recorded.py' --models ";
+  const std::string record =
+      "HYBRIDKV_FAKE_ENGINE=llama.cpp HYBRIDKV_FAKE_VERSION=0c1e570 HYBRIDKV_FAKE_DRIVER=ends";
+  const ProgramRun warned = run_program(asked + "Kimi-Linear-48B-A3B", record);
+  CAPTURE(warned.output);
+  CHECK(warned.exit_code == 0);
+  CHECK(contains(warned.output, "1 refused by both"));
+  CHECK(contains(run_program(asked + "LFM2.5-1.2B", record).output, "Falsified: refusal, in 1 case"));
+}
+
 TEST_CASE("law: the rules of one release are falsified by the record of another, by name") {
   const ProgramRun run = run_program(recorded + " --format json",
                                      "HYBRIDKV_FAKE_DRIVER=another HYBRIDKV_FAKE_VERSION=0.32.0");

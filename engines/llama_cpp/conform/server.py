@@ -15,6 +15,7 @@ CELLS = re.compile(rf"llama_kv_cache: size = +{SIZE} \( *(\d+) cells, +(\d+) lay
                    rf"K \(\w+\): +{SIZE}, V \(\w+\): +{SIZE}")
 ROWS = re.compile(rf"llama_memory_recurrent: size = +{SIZE} .*?, R \(\w+\): +{SIZE}, S \(\w+\): +{SIZE}")
 REFUSAL = re.compile(r" E (.+)$")
+ABORT = re.compile(r"(\S+: GGML_ASSERT\(.+)")
 
 
 def version_of(program):
@@ -117,5 +118,5 @@ def figures_of(lines):
 
 
 def refusal_in(lines):
-    errors = [found[1] for line in lines if (found := REFUSAL.search(line))]
+    errors = [found[1] for line in lines if (found := REFUSAL.search(line) or ABORT.search(line))]
     return errors[0] if errors else (lines[-1] if lines else "it ended without a word")

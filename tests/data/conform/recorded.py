@@ -1,5 +1,5 @@
 """A driver that answers from a record of HYBRIDKV_FAKE_ENGINE at version HYBRIDKV_FAKE_VERSION, or as HYBRIDKV_FAKE_DRIVER says:
-differs, slots, cells, steps, unasked, refuses, dies, talks, newer, unfit, another: that version is not the one whose rules are asked, so that other
+differs, slots, cells, steps, ends, unasked, refuses, dies, talks, newer, unfit, another: that version is not the one whose rules are asked, so that other
 prompts may be."""
 
 import gzip
@@ -23,6 +23,9 @@ def without_id(request):
 
 
 def answer_of(request, record):
+    if KIND == "ends":
+        split = request["engine"]["max_running_requests"] == 3 and not request["engine"]["own"]["kv_unified"]
+        return {"refused": "an assertion failed"} if split and not request["prompts"] else {"not_asked": "all but one"}
     for key, value in without_id(request).items():
         if record[key] != value and not (KIND == "another" and key == "prompts"):
             return {"unfit": f"case {request['id']} was recorded with another {key}"}

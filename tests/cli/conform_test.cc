@@ -93,7 +93,8 @@ TEST_CASE("golden: cells, rows and prompts that llama.cpp was recorded with are 
 }
 
 TEST_CASE("edge: where a plan warns that the engine may end, and it does, both sides refuse the case") {
-  const std::string asked = "conform llama.cpp --random 0 --driver '" HYBRIDKV_TEST_DATA "/conform/recorded.py' --models ";
+  const std::string asked =
+      "conform llama.cpp --random 0 --driver '" HYBRIDKV_TEST_DATA "/conform/recorded.py' --models ";
   const std::string record =
       "HYBRIDKV_FAKE_ENGINE=llama.cpp HYBRIDKV_FAKE_VERSION=0c1e570 HYBRIDKV_FAKE_DRIVER=ends";
   const ProgramRun warned = run_program(asked + "Kimi-Linear-48B-A3B", record);

@@ -1,6 +1,6 @@
-"""A driver that answers from a record of HYBRIDKV_FAKE_ENGINE at version HYBRIDKV_FAKE_VERSION, or as HYBRIDKV_FAKE_DRIVER says:
-differs, slots, cells, steps, ends, unasked, refuses, dies, talks, newer, unfit, another: that version is not the one whose rules are asked, so that other
-prompts may be."""
+"""A driver that answers from a record of HYBRIDKV_FAKE_ENGINE at version HYBRIDKV_FAKE_VERSION, or as
+HYBRIDKV_FAKE_DRIVER says: differs, slots, cells, steps, ends, unasked, refuses, dies, talks, newer, unfit, another: that
+version is not the one whose rules are asked, so that other prompts may be."""
 
 import gzip
 import json

@@ -22,6 +22,10 @@ struct Conformance {
   bool tells_own = false;  ///< a driver is told what only this engine is set by, and how memory is shared
   /// A setting of that key: the same key, the same setting.
   EngineSpec (*random)(const ModelSpec& model, std::uint64_t key) = nullptr;
+  std::int64_t longest_prompt = 8000;  ///< tokens, of those that are replayed
+  /// Settings under which prompts are replayed, where the engine computes them: by models of a few layers, that differ
+  /// in nothing else. Null: prompts are replayed under every setting.
+  std::vector<EngineSpec> (*computed)(const ModelSpec& model) = nullptr;
   /// The flag that names the engine's own program, for a driver that runs it; empty: the engine is Python's.
   std::string_view program_flag = "";
 };

@@ -8,6 +8,7 @@
 #include "ask/conform/driver_process.h"
 #include "ask/conform/plan_record.h"
 #include "ask/conform/replay_record.h"
+#include "ask/conform/slot_record.h"
 #include "base/error.h"
 #include "planner/plan.h"
 
@@ -42,6 +43,9 @@ struct OurSide {
   Json figures;
   std::string refusal;
   std::string refused_key;
+
+  /// Do we say that the engine refuses the case, or that it may end in it?
+  bool foretells() const { return !plan || (plan->rows && plan->rows->may_end); }
 };
 
 /// Takes the prompts from the case where we cannot replay them, so that nobody is asked to.
@@ -103,7 +107,7 @@ class Conversation {
  private:
   void compare(const ConformCase& one, const Json& request, const OurSide& ours, const Json& reply) {
     const bool refuses = reply.contains("refused");
-    if (!ours.plan && refuses) {
+    if (refuses && ours.foretells()) {
       ++answer_.refused;
     } else if (!ours.plan || refuses) {
       add_refusal(one, request, ours, reply);
@@ -135,9 +139,13 @@ class Conversation {
       difference.rule = decision->rule;
       difference.values = substituted_rule(*decision).value_or("");
       difference.source = decision->source;
+    } else if (const ReplayRule* rule = slot_rule_on(first.name)) {
+      difference.rule = rule->words;
+      difference.source = answer_.rules->source(rule->of);
     }
     difference.made_by = text_of(made_by_, first.name);
-    difference.said = text_of(reply.value("said", Json::object()), first.name);
+    const Json said = reply.value("said", Json::object());
+    difference.said = text_of(said, said.contains(first.figure) ? first.figure : first.name);
     answer_.differences.push_back(std::move(difference));
   }
 

@@ -38,7 +38,7 @@ struct ConformAnswer {
   std::vector<std::string> stubs;  ///< what stood for a GPU, a sentence each
   std::int64_t cases = 0;
   std::int64_t equal = 0;          ///< planned by both, with every figure equal
-  std::int64_t refused = 0;        ///< by both
+  std::int64_t refused = 0;        ///< by both; also where we say that the engine may end, and it does
   /// Cases of what a driver cannot put to the engine, by why: neither equal nor different.
   std::map<std::string, std::int64_t> not_asked;
   std::map<std::string, FigureCount> figures;

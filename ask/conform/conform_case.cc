@@ -21,7 +21,6 @@ constexpr auto usual_models = std::to_array<std::string_view>(
      "Kimi-Linear-48B-A3B", "Kimi-K3", "LFM2.5-1.2B", "Jamba-1.5-mini", "gpt-oss-20b", "Gemma-3-27B"});
 
 constexpr std::int64_t usual_length = 32'768;
-constexpr std::int64_t longest_prompt = 8'000;
 
 bool is_told(const LayerSpec& layer) {
   if (!layer.attention) return true;
@@ -38,11 +37,56 @@ std::vector<ModelSpec> models_of(const ConformGrid& grid, const Conformance& con
   return models;
 }
 
+/// Its first layers, as many as have both states and K and V.
+ModelSpec first_layers_of(const ModelSpec& model) {
+  ModelSpec beginning = model;
+  bool has_state = false, has_attention = false;
+  std::size_t layers = 0;
+  for (; layers < model.layers.size() && !(has_state && has_attention); ++layers) {
+    has_state |= model.layers[layers].recurrent.has_value();
+    has_attention |= model.layers[layers].attention.has_value();
+  }
+  beginning.layers.resize(layers);
+  beginning.name = fmt::format("{}, first {} layers", model.name, layers);
+  return beginning;
+}
+
 /// Lengths of a random case: a short one, the usual one, and one that no power of two is.
 std::int64_t random_length(std::uint64_t key) {
   constexpr std::array<std::int64_t, 4> tried_lengths{8192, 32'768, 100'001, 262'144};
   return tried_lengths[mix(key) % tried_lengths.size()];
 }
+
+/// Cases of one engine, as they are added.
+class CaseList {
+ public:
+  CaseList(const Engine& engine, std::vector<ConformCase>& cases) : engine_(engine), cases_(cases) {}
+
+  /// With prompts by that key, where the engine does not compute them.
+  void add(const ModelSpec& model, EngineSpec setting, std::int64_t length, std::uint64_t key) {
+    add_case(model, std::move(setting), length);
+    if (conformance_.computed == nullptr) add_prompts(key);
+  }
+  /// With prompts, which the engine may compute.
+  void add_replay(const ModelSpec& model, EngineSpec setting, std::int64_t length, std::uint64_t key) {
+    add_case(first_layers_of(model), std::move(setting), length);
+    add_prompts(key);
+  }
+
+ private:
+  void add_case(ModelSpec model, EngineSpec setting, std::int64_t length) {
+    setting.rules = engine_.rules;
+    cases_.push_back({std::move(model), std::move(setting), length, {}});
+  }
+  void add_prompts(std::uint64_t key) {
+    ConformCase& last = cases_.back();
+    last.prompts = conform_prompts(key, std::min(conformance_.longest_prompt, last.max_model_len - 1));
+  }
+
+  const Engine& engine_;
+  const Conformance& conformance_ = *engine_.conformance;
+  std::vector<ConformCase>& cases_;
+};
 
 }  // namespace
 
@@ -59,6 +103,7 @@ std::string ConformCase::words() const {
   if (engine.prefix_match_unit_tokens) add(*engine.prefix_match_unit_tokens, "match unit ");
   if (engine.num_blocks) add(*engine.num_blocks, "", " blocks");
   if (engine.speculative_tokens > 0) add(engine.speculative_tokens, "drafts of ");
+  if (engine.max_running_requests) add(*engine.max_running_requests, "", " sequences");
   if (!engine.hybrid_manager) add("no hybrid manager");
   for (const auto& [name, value] : engine.own.values())
     if (const auto* const number = std::get_if<std::int64_t>(&value)) add(*number, fmt::format("{} ", name));
@@ -77,23 +122,25 @@ std::vector<ConformCase> conform_cases(const Engine& engine, const ConformGrid& 
   const Conformance& conformance = *engine.conformance;
   const std::vector<ModelSpec> models = models_of(grid, conformance);
   std::vector<ConformCase> cases;
+  CaseList list(engine, cases);
   for (const ModelSpec& model : models) {
     if (!can_be_told(model))
       throw InputError(fmt::format("--models {}: a driver is told of layers with states, full attention, windows and "
                                    "latents, and this model keeps more than that; leave it out", model.name));
-    for (EngineSpec& setting : conformance.grid(model)) {
-      setting.rules = engine.rules;
-      cases.push_back({model, std::move(setting), usual_length, conform_prompts(cases.size(), longest_prompt)});
-    }
+    for (const EngineSpec& setting : conformance.grid(model)) list.add(model, setting, usual_length, cases.size());
+    if (conformance.computed == nullptr) continue;
+    for (const EngineSpec& setting : conformance.computed(model))
+      list.add_replay(model, setting, usual_length, cases.size());
   }
   for (std::int64_t i = 0; i < grid.random; ++i) {
     const std::uint64_t key = mix(grid.seed, static_cast<std::uint64_t>(i));
     const ModelSpec& model = models[mix(key, 1) % models.size()];
     const std::int64_t length = random_length(mix(key, 3));
-    EngineSpec setting = conformance.random(model, mix(key, 2));
-    setting.rules = engine.rules;
-    cases.push_back({model, std::move(setting), length,
-                     conform_prompts(mix(key, 4), std::min(longest_prompt, length - 1))});
+    const EngineSpec setting = conformance.random(model, mix(key, 2));
+    if (conformance.computed != nullptr && i % 2 == 1)
+      list.add_replay(model, setting, length, mix(key, 4));
+    else
+      list.add(model, setting, length, mix(key, 4));
   }
   return cases;
 }

@@ -1,9 +1,12 @@
 #include "ask/conform/replay_record.h"
 
+#include <functional>
 #include <memory>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "ask/conform/slot_record.h"
 #include "base/error.h"
 #include "simulator/cache_replay.h"
 
@@ -13,32 +16,35 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Its cache replayed; null where no replay of it is known. `spec` has the caller of every record.
-std::unique_ptr<CacheReplay> replay_of(const ConformCase& one, const CachePlan& plan, SimulationSpec spec) {
+/// The cache that its prompts are replayed through; nothing where none is known.
+std::optional<AnyCache> replayed_cache_of(const ConformCase& one, const CachePlan& plan) {
   try {
-    spec.cache = replayed_cache(plan, one.model, one.engine, one.max_model_len);
-    if (!std::holds_alternative<CacheGeometry>(spec.cache) && !std::holds_alternative<TreeCache>(spec.cache))
-      return nullptr;
-    return make_replay(spec);
+    return replayed_cache(plan, one.model, one.engine, one.max_model_len);
   } catch (const SpecError&) {
-    return nullptr;
+    return std::nullopt;
   }
 }
 
-/// Replays the prompts; false where no replay of the cache is known.
-bool replay_prompts(const ConformCase& one, const CachePlan& plan, std::function<void(const RecordView&)> on_record) {
+/// Replays the prompts one after the other; false where no replay of the cache is known.
+bool replay_prompts(AnyCache cache, const std::vector<ConformPrompt>& prompts,
+                    std::function<void(const RecordView&)> on_record) {
   SimulationSpec spec;
+  spec.cache = std::move(cache);
   spec.on_record = [&](const RecordView& view, const ReuseLoss*) { on_record(view); };
-  const std::unique_ptr<CacheReplay> replay = replay_of(one, plan, std::move(spec));
-  if (!replay) return false;
-  replay->consume(trace_of(one.prompts));
+  std::unique_ptr<CacheReplay> replay;
+  try {
+    replay = make_replay(spec);
+  } catch (const SpecError&) {
+    return false;
+  }
+  replay->consume(trace_of(prompts));
   replay->finish();
   return true;
 }
 
-std::optional<Json> block_record(const ConformCase& one, const CachePlan& plan) {
-  std::vector<std::int64_t> hits(one.prompts.size(), -1), chunks(one.prompts.size(), -1);
-  const bool is_known = replay_prompts(one, plan, [&](const RecordView& view) {
+std::optional<Json> block_record(const CacheGeometry& blocks, const std::vector<ConformPrompt>& prompts) {
+  std::vector<std::int64_t> hits(prompts.size(), -1), chunks(prompts.size(), -1);
+  const bool is_known = replay_prompts(blocks, prompts, [&](const RecordView& view) {
     const RequestRecord& record = *std::get<const RequestRecord*>(view);
     if (record.status != RequestStatus::ok) return;
     hits[static_cast<std::size_t>(record.index)] = record.hit_tokens;
@@ -64,9 +70,9 @@ Json tree_record(const TreeRecord& record) {
 }
 
 /// One prompt after the other, so that the first difference is that of the first prompt with one.
-std::optional<Json> tree_records(const ConformCase& one, const CachePlan& plan) {
+std::optional<Json> tree_records(const TreeCache& tree, const std::vector<ConformPrompt>& prompts) {
   Json records = Json::array();
-  const bool is_known = replay_prompts(one, plan, [&](const RecordView& view) {
+  const bool is_known = replay_prompts(tree, prompts, [&](const RecordView& view) {
     const bool is_dead = !records.empty() && records.back()["dies"];
     if (!is_dead) records.push_back(tree_record(*std::get<const TreeRecord*>(view)));
   });
@@ -79,7 +85,12 @@ std::optional<Json> replay_record(const ConformCase& one, const CachePlan& plan)
   // Where the unit of matches is refused the engine does not begin, and what is not cached has nothing to compare.
   if (one.prompts.empty() || !plan.prefix.match_error.empty() || plan.cache_mode == CacheMode::none)
     return std::nullopt;
-  return plan.tree_pools ? tree_records(one, plan) : block_record(one, plan);
+  const std::optional<AnyCache> cache = replayed_cache_of(one, plan);
+  if (!cache) return std::nullopt;
+  if (const auto* slots = std::get_if<SlotCache>(&*cache)) return slot_record(slots->settings, one.prompts);
+  if (const auto* tree = std::get_if<TreeCache>(&*cache)) return tree_records(*tree, one.prompts);
+  if (const auto* blocks = std::get_if<CacheGeometry>(&*cache)) return block_record(*blocks, one.prompts);
+  return std::nullopt;
 }
 
 }  // namespace hybridkv

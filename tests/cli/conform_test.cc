@@ -22,15 +22,17 @@ ProgramRun run_recorded(const std::string& kind, const std::string& flags = "") 
   return run_program(recorded + " " + flags, "HYBRIDKV_FAKE_DRIVER=" + kind);
 }
 
-/// A driver with one planted difference: it is reported alone, with its figure and the rule that it falsifies.
-void check_only_difference(const std::string& asked, const std::string& environment, const std::string& figure,
-                           const std::string& rule) {
+/// A driver with one planted difference: it is reported alone, with its figure and the rule that it falsifies. Returns
+/// it.
+nlohmann::json check_only_difference(const std::string& asked, const std::string& environment,
+                                     const std::string& figure, const std::string& rule) {
   const ProgramRun planted = run_program(asked + " --format json", environment);
   CHECK(planted.exit_code == 1);
   const nlohmann::json json = nlohmann::json::parse(planted.output);
   REQUIRE(json["differences"].size() == 1);
   CHECK(json["differences"][0]["figure"] == figure);
   CHECK(json["differences"][0]["rule"] == rule);
+  return json["differences"][0];
 }
 
 }  // namespace
@@ -74,20 +76,39 @@ TEST_CASE("golden: the pools and the tree that SGLang was recorded with are ours
                         "from its start");
 }
 
-TEST_CASE("golden: the cells and rows that llama.cpp was recorded with are ours, and rules are named") {
+TEST_CASE("golden: cells, rows and prompts that llama.cpp was recorded with are ours, and rules are named") {
   const std::string asked = "conform llama.cpp --models LFM2.5-1.2B --random 12 --driver '"
                             HYBRIDKV_TEST_DATA "/conform/recorded.py'";
   const std::string record = "HYBRIDKV_FAKE_ENGINE=llama.cpp HYBRIDKV_FAKE_VERSION=0c1e570";
   const ProgramRun run = run_program(asked, record);
   CAPTURE(run.output);
   CHECK(run.exit_code == 0);
-  CHECK(contains(run.output, "RESULT: llama.cpp and the installed version 0c1e570 agree in 25 cases: 24 with every"));
+  CHECK(contains(run.output, "RESULT: llama.cpp and the installed version 0c1e570 agree in 40 cases: 39 with every"));
   CHECK(contains(run.output, "caches.k_mib"));
+  CHECK(contains(run.output, "replay.gave_way"));
   check_only_difference(asked, record + " HYBRIDKV_FAKE_DRIVER=cells", "slot_cells",
                         "engine.ctx_size, shared out unless cells are shared, in whole 256");
+  const nlohmann::json steps = check_only_difference(
+      asked, record + " HYBRIDKV_FAKE_DRIVER=steps", "replay[1].steps",
+      "a step ends with engine.batch_size, engine.ubatch_size + 4 tokens before the end of the prompt, and 4 tokens "
+      "before it");
+  CHECK(steps["said"] == "a tail of 4 tokens more");
+  CHECK(steps["source"] == "llama.cpp b11312 server, run");
   const ProgramRun unasked = run_program(asked, record + " HYBRIDKV_FAKE_DRIVER=unasked");
   CHECK(contains(unasked.output, ", 1 not asked"));
   CHECK(contains(unasked.output, "the architecture of a model: 1 case"));
+}
+
+TEST_CASE("edge: where a plan warns that the engine may end, and it does, both sides refuse the case") {
+  const std::string asked =
+      "conform llama.cpp --random 0 --driver '" HYBRIDKV_TEST_DATA "/conform/recorded.py' --models ";
+  const std::string record =
+      "HYBRIDKV_FAKE_ENGINE=llama.cpp HYBRIDKV_FAKE_VERSION=0c1e570 HYBRIDKV_FAKE_DRIVER=ends";
+  const ProgramRun warned = run_program(asked + "Kimi-Linear-48B-A3B", record);
+  CAPTURE(warned.output);
+  CHECK(warned.exit_code == 0);
+  CHECK(contains(warned.output, "1 refused by both"));
+  CHECK(contains(run_program(asked + "LFM2.5-1.2B", record).output, "Falsified: refusal, in 1 case"));
 }
 
 TEST_CASE("law: the rules of one release are falsified by the record of another, by name") {

@@ -4,91 +4,11 @@ An architecture is a function of the layers that answers its name, the size of i
 tensors of each layer. Sizes of hidden states and of feed-forwards change no cache.
 """
 
-HIDDEN = 32
-WIDE = 32  # of feed-forwards
+from delta_nets import kimi_linear, qwen3next, qwen35
+from layers import WIDE, NotAsked, attention_of, attention_tensors, feed_forward, states_of
+from mambas import falcon_h1, granite, nemotron_h
+
 TRAINED = 1 << 20
-
-
-class NotAsked(Exception):
-    """No architecture here has such layers."""
-
-
-def attention_of(layers):
-    """The attention layers, which have to be alike."""
-    attention = [layer for layer in layers if layer["kind"] != "state" and not layer["draft"]]
-    for layer in attention:
-        if layer["kind"] != "full_attention":
-            raise NotAsked(f"layers of kind {layer['kind']}")
-        if (layer["kv_heads"], layer["head_size_k"]) != (attention[0]["kv_heads"], attention[0]["head_size_k"]):
-            raise NotAsked("attention layers of two shapes")
-    if not attention:
-        raise NotAsked("no attention layer")
-    return attention
-
-
-def states_of(layers):
-    return [layer for layer in layers if layer["kind"] == "state"]
-
-
-def attention_tensors(layer, hidden, gated=False):
-    query, kv = layer["query_heads"] * layer["head_size_k"], layer["kv_heads"] * layer["head_size_k"]
-    return {
-        "attn_q.weight": [hidden, query * (2 if gated else 1)],
-        "attn_k.weight": [hidden, kv],
-        "attn_v.weight": [hidden, kv],
-        "attn_output.weight": [query, hidden],
-    }
-
-
-def feed_forward(hidden):
-    return {"ffn_gate.weight": [hidden, WIDE], "ffn_up.weight": [hidden, WIDE], "ffn_down.weight": [WIDE, hidden]}
-
-
-def gdn_keys(state):
-    if state["key_head_dim"] != state["value_head_dim"]:
-        raise NotAsked("heads of K and of V of two sizes")
-    return {
-        "ssm.conv_kernel": state["conv_kernel"],
-        "ssm.inner_size": state["value_heads"] * state["value_head_dim"],
-        "ssm.state_size": state["key_head_dim"],
-        "ssm.time_step_rank": state["value_heads"],
-        "ssm.group_count": state["key_heads"],
-    }
-
-
-def qwen35(layers, count):
-    """Gated delta nets with gated attention between, at any positions."""
-    state = states_of(layers)[0]
-    size, values = state["key_head_dim"], state["value_heads"] * state["value_head_dim"]
-    channels = 2 * size * state["key_heads"] + values
-    states = {layer["layer"] for layer in states_of(layers)}
-    rotated = attention_of(layers)[0]["head_size_k"] // 4
-    keys = gdn_keys(state) | {
-        "rope.dimension_count": rotated,
-        "rope.dimension_sections": [rotated // 2, 0, 0, 0],
-        "attention.recurrent_layers": [number in states for number in range(count)],
-        # States are told by the key above, and every layer has the same heads.
-        "attention.head_count_kv": attention_of(layers)[0]["kv_heads"],
-    }
-
-    def tensors(told):
-        own = {"attn_norm.weight": [HIDDEN], "post_attention_norm.weight": [HIDDEN]} | feed_forward(HIDDEN)
-        if told["kind"] != "state":
-            norm = {f"attn_{one}_norm.weight": [told["head_size_k"]] for one in "qk"}
-            return own | attention_tensors(told, HIDDEN, gated=True) | norm
-        return own | {
-            "attn_qkv.weight": [HIDDEN, channels],
-            "attn_gate.weight": [HIDDEN, values],
-            "ssm_conv1d.weight": [state["conv_kernel"], channels],
-            "ssm_dt.bias": [state["value_heads"]],
-            "ssm_a": [state["value_heads"]],
-            "ssm_beta.weight": [HIDDEN, state["value_heads"]],
-            "ssm_alpha.weight": [HIDDEN, state["value_heads"]],
-            "ssm_norm.weight": [state["value_head_dim"]],
-            "ssm_out.weight": [values, HIDDEN],
-        }
-
-    return "qwen35", HIDDEN, keys, tensors
 
 
 def lfm2(layers, _):
@@ -110,40 +30,18 @@ def lfm2(layers, _):
     return "lfm2", hidden, {"shortconv.l_cache": state["conv_kernel"]}, tensors
 
 
-def falcon_h1(layers, _):
-    """Attention and a mamba2 in every layer."""
-    state = states_of(layers)[0]
-    inner = state["heads"] * state["head_dim"]
-    channels = inner + 2 * state["groups"] * state["state_size"]
-    keys = {
-        "ssm.conv_kernel": state["conv_kernel"],
-        "ssm.inner_size": inner,
-        "ssm.state_size": state["state_size"],
-        "ssm.time_step_rank": state["heads"],
-        "ssm.group_count": state["groups"],
-    }
-
-    def tensors(told):
-        if told["kind"] != "state":
-            norm = {"attn_norm.weight": [HIDDEN], "ffn_norm": [HIDDEN]}
-            return norm | feed_forward(HIDDEN) | attention_tensors(told, HIDDEN)
-        return {
-            "ssm_in.weight": [HIDDEN, inner + channels + state["heads"]],
-            "ssm_conv1d.weight": [state["conv_kernel"], channels],
-            "ssm_conv1d.bias": [channels],
-            "ssm_dt.bias": [state["heads"]],
-            "ssm_a": [1, state["heads"]],
-            "ssm_d": [1, state["heads"]],
-            "ssm_out.weight": [inner, HIDDEN],
-        }
-
-    return "falcon-h1", HIDDEN, keys, tensors
-
-
 def architecture_of(model):
     """The one whose states the model has."""
     families = {layer["family"] for layer in states_of(model["layers"])}
-    known = {("gdn", "Qwen3.5"): qwen35, ("short_conv", "LFM2"): lfm2, ("mamba2", "Falcon-H1"): falcon_h1}
+    known = {
+        ("gdn", "Qwen3.5"): qwen35,
+        ("gdn", "Qwen3-Next"): qwen3next,
+        ("kda", "Kimi-Linear"): kimi_linear,
+        ("short_conv", "LFM2"): lfm2,
+        ("mamba2", "Falcon-H1"): falcon_h1,
+        ("mamba2", "granite"): granite,
+        ("mamba2", "Nemotron"): nemotron_h,
+    }
     for (family, name), architecture in known.items():
         if families == {family} and model["name"].startswith(name):
             return architecture
@@ -194,7 +92,10 @@ def keys_and_tensors(model):
     words = len(byte_tokens())
     tensors = {"token_embd.weight": [hidden, words], "output.weight": [hidden, words]}
     tensors["token_embd_norm.weight" if name == "lfm2" else "output_norm.weight"] = [hidden]
-    for layer in layers:
+    told = {layer["layer"] for layer in layers}
+    # Layers that keep nothing are not told of.
+    gaps = [{"layer": number, "kind": "feed_forward"} for number in range(count) if number not in told]
+    for layer in layers + gaps:
         for tensor, shape in tensors_of(layer).items():
             tensors[f"blk.{layer['layer']}.{tensor}"] = shape
     return keys, tensors

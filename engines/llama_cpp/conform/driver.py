@@ -1,5 +1,5 @@
-"""Asks an installed llama-server for the sizes of its caches: it is started, without a GPU, on tiny models that are
-written here. The argument is the program of the server."""
+"""Asks an installed llama-server for the sizes of its caches, and what it makes of prompts: it is started, without a
+GPU, on tiny models that are written here. The argument is the program of the server."""
 
 import os
 import pathlib
@@ -13,10 +13,13 @@ answers = protocol.answer_stream()
 
 import architectures  # noqa: E402
 import gguf_file  # noqa: E402
+import layers  # noqa: E402
+import replaying  # noqa: E402
 import server  # noqa: E402
 
 STUBS = [
-    "the weights: of the told heads, states and order of layers, the rest small, all zero and never multiplied",
+    "the weights: of the told heads, states and order of layers, the rest small, all zero",
+    "the tokenizer: prompts come as the numbers of tokens, a function of their content and position",
     "a GPU: every layer is on the CPU (--n-gpu-layers 0)",
 ]
 
@@ -29,6 +32,7 @@ MADE_BY = {
         ("caches.cells", "caches.layers", "caches.streams", "caches.k_mib", "caches.v_mib"), "llama_kv_cache"
     ),
     **dict.fromkeys(("conv_mib", "state_mib"), "llama_memory_recurrent"),
+    **replaying.MADE_BY,
 }
 
 
@@ -39,10 +43,22 @@ def plan(request):
         model = os.path.join(folder, "tiny.gguf")
         try:
             gguf_file.write(model, *architectures.keys_and_tensors(request["model"]))
-        except architectures.NotAsked as reason:
+        except layers.NotAsked as reason:
             return {"not_asked": str(reason)}
-        lines, started = server.lines_of_start(program, model, request)
-    return server.figures_of(lines) if started else {"refused": server.refusal_in(lines)}
+        with server.Server(program, model, request) as running:
+            return answer_of(running, request["prompts"])
+
+
+def answer_of(running, prompts):
+    lines = running.lines_until(server.STARTED)
+    if not server.has_started(lines):
+        return {"refused": server.refusal_in(lines)}
+    answer = server.figures_of(lines)
+    if prompts:
+        running.lines_until(server.LISTENS)
+        answer["figures"]["replay"], said = replaying.replay(running, prompts)
+        answer["said"] |= said
+    return answer
 
 
 if len(sys.argv) != 2:

@@ -1,16 +1,21 @@
 """A server of the engine that is started on a tiny model, and what it prints of its caches."""
 
+import queue
 import re
 import subprocess
+import threading
 
-# The last line of a start: all caches are there, and what was left to the engine is settled.
-STARTED = "sched_reserve: reserve took"
+# All caches are there, and what was left to the engine is settled.
+STARTED = re.compile("sched_reserve: reserve took")
+# The last line of a start.
+LISTENS = re.compile(r"listening on http://127\.0\.0\.1:(\d+)")
 SETTING = re.compile(r"llama_context: (n_\w+)\s+= (\d+)$")
 SIZE = r"(\d+\.\d+) MiB"
 CELLS = re.compile(rf"llama_kv_cache: size = +{SIZE} \( *(\d+) cells, +(\d+) layers, +\d+/(\d+) seqs\), "
                    rf"K \(\w+\): +{SIZE}, V \(\w+\): +{SIZE}")
 ROWS = re.compile(rf"llama_memory_recurrent: size = +{SIZE} .*?, R \(\w+\): +{SIZE}, S \(\w+\): +{SIZE}")
 REFUSAL = re.compile(r" E (.+)$")
+ABORT = re.compile(r"(\S+: GGML_ASSERT\(.+)")
 
 
 def version_of(program):
@@ -29,28 +34,60 @@ def flags_of(request):
         "--cache-type-k": own["cache_type_k"],
         "--cache-type-v": own["cache_type_v"],
         "--flash-attn": own["flash_attn"],
+        "--ctx-checkpoints": own["ctx_checkpoints"],
+        "--checkpoint-min-step": own["checkpoint_min_step"],
+        "--cache-ram": own["cache_ram"],
+        "--slot-prompt-similarity": own["slot_prompt_similarity_percent"] / 100,
     }
     words = [word for flag, value in flags.items() if value is not None for word in (flag, str(value))]
     if own["kv_unified"] is not None:
         words.append("--kv-unified" if own["kv_unified"] else "--no-kv-unified")
+    words.append("--cache-idle-slots" if own["cache_idle_slots"] else "--no-cache-idle-slots")
     return words + (["--swa-full"] if own["swa_full"] else [])
 
 
-def lines_of_start(program, model, request):
-    """What the server prints until its caches are there, or until it ends."""
-    words = [program, "--model", model, "--no-warmup", "--n-gpu-layers", "0", "--fit", "off", "--host", "127.0.0.1"]
-    words += ["--port", "0", "--log-verbosity", "4", *flags_of(request)]
-    server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    lines = []
-    try:
-        for line in server.stdout:
-            lines.append(line.rstrip())
-            if STARTED in line:
-                return lines, True
-        return lines, False
-    finally:
-        server.kill()
-        server.wait()
+class Server:
+    """A server that runs, until the block ends. Its lines are taken as they come, so that it never waits for us."""
+
+    def __init__(self, program, model, request):
+        words = [program, "--model", model, "--no-warmup", "--n-gpu-layers", "0", "--fit", "off"]
+        words += ["--threads", "1", "--host", "127.0.0.1", "--port", "0", "--log-verbosity", "4", *flags_of(request)]
+        self.process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )
+        self.queue = queue.SimpleQueue()
+        self.reader = threading.Thread(target=self.read)
+        self.port = None
+
+    def read(self):
+        for line in self.process.stdout:
+            self.queue.put(line.rstrip())
+        self.queue.put(None)
+
+    def lines_until(self, last):
+        """The next lines up to one with the pattern, or to the end where there is none."""
+        lines = []
+        while (line := self.queue.get()) is not None:
+            lines.append(line)
+            if found := LISTENS.search(line):
+                self.port = int(found[1])
+            if last.search(line):
+                return lines
+        self.queue.put(None)
+        return lines
+
+    def __enter__(self):
+        self.reader.start()
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+
+
+def has_started(lines):
+    return bool(lines) and STARTED.search(lines[-1]) is not None
 
 
 def figures_of(lines):
@@ -81,5 +118,5 @@ def figures_of(lines):
 
 
 def refusal_in(lines):
-    errors = [found[1] for line in lines if (found := REFUSAL.search(line))]
+    errors = [found[1] for line in lines if (found := REFUSAL.search(line) or ABORT.search(line))]
     return errors[0] if errors else (lines[-1] if lines else "it ended without a word")

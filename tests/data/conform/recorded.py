@@ -1,6 +1,6 @@
-"""A driver that answers from a record of HYBRIDKV_FAKE_ENGINE at version HYBRIDKV_FAKE_VERSION, or as HYBRIDKV_FAKE_DRIVER says:
-differs, slots, hits, kept, cells, unasked, refuses, dies, talks, newer, unfit, another: that version is not the one whose rules are asked, so that other
-prompts may be."""
+"""A driver that answers from a record of HYBRIDKV_FAKE_ENGINE at version HYBRIDKV_FAKE_VERSION, or as
+HYBRIDKV_FAKE_DRIVER says: differs, slots, hits, kept, cells, steps, ends, unasked, refuses, dies, talks, newer, unfit,
+another: that version is not the one whose rules are asked, so that other prompts may be."""
 
 import gzip
 import json
@@ -23,6 +23,9 @@ def without_id(request):
 
 
 def answer_of(request, record):
+    if KIND == "ends":
+        split = request["engine"]["max_running_requests"] == 3 and not request["engine"]["own"]["kv_unified"]
+        return {"refused": "an assertion failed"} if split and not request["prompts"] else {"not_asked": "all but one"}
     for key, value in without_id(request).items():
         if record[key] != value and not (KIND == "another" and key == "prompts"):
             return {"unfit": f"case {request['id']} was recorded with another {key}"}
@@ -39,6 +42,9 @@ def answer_of(request, record):
             prompt["tree_states"] -= 1
     if KIND == "cells" and request["id"] == 0:
         answer["figures"]["slot_cells"] -= 256
+    if KIND == "steps" and request["id"] == FIRST_REPLAY:
+        answer["figures"]["replay"][1]["steps"][-1] -= 4
+        answer["said"] = {"replay[1].steps": "a tail of 4 tokens more"}
     if KIND == "unasked" and request["id"] == 0:
         answer = {"not_asked": "the architecture of a model"}
     if KIND == "refuses" and request["id"] == 2:
@@ -62,6 +68,7 @@ say(
 )
 with gzip.open(pathlib.Path(__file__).with_name(f"{ENGINE}-{VERSION}.jsonl.gz"), "rt") as lines:
     records = [json.loads(line) for line in lines]
+FIRST_REPLAY = next((i for i, record in enumerate(records) if record["prompts"] and "figures" in record), None)
 for line in sys.stdin:
     request = json.loads(line)
     say({"id": request["id"], **answer_of(request, records[request["id"]])})

@@ -83,5 +83,5 @@ TEST_CASE("edge: memory of the host is said by the engine's own key") {
   Scenario scenario = scenario_with_host("");
   scenario.simulate.host_memory_bytes = 1 << 30;
   CHECK_THROWS_WITH_AS(simulate({scenario.simulate, planned_caches(scenario)}),
-                       doctest::Contains("engine.host_cache_size says what its host keeps"), SpecError);
+                       doctest::Contains("engine.host_cache_size says what its host keeps"), InputError);
 }

@@ -54,10 +54,15 @@ void refuse_numbers(const EngineSpec& engine) {
                                 "tokens of a step", interval, page, engine.speculative_tokens));
 }
 
-/// A key of an indexer stands for several tokens, all of one page.
-void refuse_page_of_indexer(const ModelSpec& model, const EngineSpec& engine) {
+/// A key of an indexer stands for several tokens, all of one page; latents of 8 bits have scales of their own beside one.
+void refuse_beside_indexers(const ModelSpec& model, const EngineSpec& engine) {
+  if (model.indexer_bytes_per_token == 0) return;
+  if (engine.kv_dtype && element_bytes(*engine.kv_dtype) == 1)
+    throw SpecError("engine.kv_dtype",
+                    fmt::format("is {}; what {} keeps of 8 bits beside indexers has scales that are not planned; leave "
+                                "it out", to_string(*engine.kv_dtype), engine.rules->title));
   const std::int64_t page = page_of(engine), pooled = model.ring_tokens;
-  if (model.indexer_bytes_per_token == 0 || pooled == 0 || page % pooled == 0) return;
+  if (pooled == 0 || page % pooled == 0) return;
   throw SpecError("engine.page_size",
                   fmt::format("is {}; a key of the indexers of {} stands for {} tokens of a page; take a multiple, as "
                               "its kernels do with 64", page, model.name, pooled));
@@ -124,7 +129,7 @@ SplitInputs split_inputs(const TreePools& pools, const std::optional<ReplayRing>
 void validate_tree_engine(const ModelSpec& model, const EngineSpec& engine) {
   refuse_unserved(model, engine);
   refuse_numbers(engine);
-  refuse_page_of_indexer(model, engine);
+  refuse_beside_indexers(model, engine);
   refuse_replay(engine);
   validate_tree_host(engine);
 }

@@ -8,7 +8,6 @@
 #include "ask/conform/driver_process.h"
 #include "ask/conform/plan_record.h"
 #include "ask/conform/replay_record.h"
-#include "ask/conform/slot_record.h"
 #include "base/error.h"
 #include "planner/plan.h"
 
@@ -139,9 +138,6 @@ class Conversation {
       difference.rule = decision->rule;
       difference.values = substituted_rule(*decision).value_or("");
       difference.source = decision->source;
-    } else if (const ReplayRule* rule = slot_rule_on(first.name)) {
-      difference.rule = rule->words;
-      difference.source = answer_.rules->source(rule->of);
     }
     difference.made_by = text_of(made_by_, first.name);
     const Json said = reply.value("said", Json::object());

@@ -61,6 +61,15 @@ Json told_layers(const ConformCase& one) {
   return layers;
 }
 
+Json told_model(const ConformCase& one) {
+  Json told{{"name", one.model.name}, {"dtype", to_string(one.model.dtype)}, {"layers", told_layers(one)}};
+  if (one.model.indexer_bytes_per_token > 0) {
+    told["indexer_bytes_per_token"] = one.model.indexer_bytes_per_token;
+    told["ring_tokens"] = one.model.ring_tokens;
+  }
+  return told;
+}
+
 Json told_setting(const ConformCase& one) {
   const EngineSpec& engine = one.engine;
   // A type that the model fixes is what its class tells the engine in place of the user.
@@ -136,7 +145,7 @@ Json conform_request(const ConformCase& one, std::int64_t id) {
   if (engine_of(*one.engine.rules).conformance->tells_own) add_own_setting(setting, one.engine);
   return {{"id", id},
           {"ask", "plan"},
-          {"model", {{"name", one.model.name}, {"dtype", to_string(one.model.dtype)}, {"layers", told_layers(one)}}},
+          {"model", told_model(one)},
           {"engine", std::move(setting)},
           {"backend", told_backend(one)},
           {"max_model_len", one.max_model_len},

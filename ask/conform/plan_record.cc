@@ -11,6 +11,7 @@
 
 #include "ask/conform/figure_place.h"
 #include "ask/conform/row_figures.h"
+#include "ask/conform/slot_record.h"
 #include "ask/conform/tree_figures.h"
 #include "ask/conform/tree_replay_rules.h"
 #include "planner/allocated_tensors.h"
@@ -167,6 +168,8 @@ std::optional<Decision> decision_on(const CachePlan& plan, const std::string& fi
   const FigurePlace place = figure_place(figure);
   if (plan.tree_pools)
     if (std::optional<Decision> rule = tree_replay_rule(plan, place.name)) return rule;
+  if (const ReplayRule* rule = slot_rule_on(place.name); rule != nullptr && plan.rows)
+    return Decision{{place.name, "", ""}, std::string(rule->words), {}, cited(*plan.rules, rule->of)};
   const std::span<const DerivedFigure> derived = derived_figures(plan);
   const auto known = std::find_if(derived.begin(), derived.end(),
                                   [&](const DerivedFigure& one) { return one.figure == place.name; });

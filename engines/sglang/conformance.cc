@@ -24,20 +24,21 @@ constexpr std::array tree_strategies{TreeStrategy::extra_buffer, TreeStrategy::n
                                      TreeStrategy::extra_buffer_lazy};
 
 /// The strategy is always said: which one the engine takes by itself depends on kernels and models.
-EngineSpec usual_pools() {
+EngineSpec usual_pools(const ModelSpec& model) {
   EngineSpec engine;
   engine.strategy = Strategy::dual_pool;
   engine.cache_mode = CacheMode::align;
   engine.memory_bytes = usual_pool_memory;
   engine.max_num_batched_tokens = usual_chunk;
   engine.own.set(tree_key::mamba_radix_cache_strategy, TreeStrategy::extra_buffer);
+  if (model.indexer_bytes_per_token > 0) engine.own.set(tree_key::page_size, 64);
   return engine;
 }
 
-std::vector<EngineSpec> settings_of_pools(const ModelSpec&) {
+std::vector<EngineSpec> settings_of_pools(const ModelSpec& model) {
   std::vector<EngineSpec> settings;
   const auto add = [&](auto change) {
-    settings.push_back(usual_pools());
+    settings.push_back(usual_pools(model));
     change(settings.back());
   };
   for (const std::int64_t ranks : {1, 2, 4}) add([&](EngineSpec& engine) { engine.tensor_parallel = ranks; });
@@ -75,8 +76,8 @@ std::vector<EngineSpec> settings_of_pools(const ModelSpec&) {
   return settings;
 }
 
-EngineSpec random_pools(const ModelSpec&, std::uint64_t key) {
-  EngineSpec engine = usual_pools();
+EngineSpec random_pools(const ModelSpec& model, std::uint64_t key) {
+  EngineSpec engine = usual_pools(model);
   std::uint64_t draws = 0;
   const auto draw = [&](std::uint64_t sides) { return mix(key, ++draws) % sides; };
   const auto draw_number = [&](std::uint64_t sides) { return static_cast<std::int64_t>(1 + draw(sides)); };

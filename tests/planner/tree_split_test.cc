@@ -56,6 +56,8 @@ TEST_CASE("golden: a token has the keys of the indexers too, and what a request 
   CHECK(plan.arenas[0].bytes_per_id == 64 * 11'627);
   CHECK(request_demand(plan, 32'768).ids == std::vector<std::int64_t>{512, 5});
   CHECK(plan.memory_bytes() == 40 * testing::gib);
+  engine.kv_dtype = DType::fp8_e4m3;
+  CHECK_THROWS_WITH_AS(plan_of(engine, model), doctest::Contains("engine.kv_dtype: is fp8_e4m3; "), SpecError);
 }
 
 TEST_CASE("golden: the bytes of drafts and rings lie beside the pools, within the memory") {

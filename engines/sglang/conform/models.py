@@ -88,6 +88,10 @@ class TextModel:
         config = told_class(base)(**fields)
         config.num_attention_heads = heads["query_heads"]
         config.num_key_value_heads = heads["kv_heads"]
+        if "indexer_bytes_per_token" in model:
+            # Keys of 128 channels in fp8 with a scale, of which one stands for several tokens.
+            config.architectures, config.index_topk = ["Glm5NextForConditionalGeneration"], 2048
+            config.index_head_dim, config.index_kpool = 128, model["ring_tokens"]
         if base is GraniteMoeHybridConfig:
             config.layer_types = ["mamba" if layer["kind"] == "state" else "attention" for layer in layers]
         config.told_states = [layer["layer"] for layer in states]

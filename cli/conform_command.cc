@@ -57,12 +57,12 @@ const Engine& asked_engine(const std::string& name) {
   return engine;
 }
 
-std::vector<ModelSpec> asked_models(const std::vector<std::string>& names) {
+std::vector<ModelSpec> asked_models(const std::vector<std::string>& names, const Conformance& conformance) {
   std::vector<ModelSpec> models;
   for (const std::string& name : names) {
     if (name == "all") {
       for (const ShippedModel& shipped : shipped_models())
-        if (can_be_told(shipped.model)) models.push_back(shipped.model);
+        if (can_be_told(shipped.model, conformance)) models.push_back(shipped.model);
       continue;
     }
     const ShippedModel* const shipped = find_shipped_model(name);
@@ -119,7 +119,8 @@ int run_conform(const ConformOptions& options) {
   if (const std::string program = asked_program(engine, options); !program.empty()) words.push_back(program);
   const ConformQuestion question{.engine = &engine,
                                  .driver = std::move(words),
-                                 .grid = {asked_models(options.models), options.random, options.seed}};
+                                 .grid = {asked_models(options.models, *engine.conformance), options.random,
+                                          options.seed}};
   ConformAnswer answer;
   {
     Progress progress(options.output.quiet);

@@ -19,6 +19,7 @@ struct Conformance {
   std::vector<EngineSpec> (*grid)(const ModelSpec& model) = nullptr;
   /// Shipped models that stand for the rest; empty: those that do for engines of blocks.
   std::span<const std::string_view> models = {};
+  bool tells_indexers = false;  ///< a driver is told of indexers, and models with them may be asked about
   bool tells_own = false;  ///< a driver is told what only this engine is set by, and how memory is shared
   /// A setting of that key: the same key, the same setting.
   EngineSpec (*random)(const ModelSpec& model, std::uint64_t key) = nullptr;

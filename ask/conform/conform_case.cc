@@ -113,9 +113,11 @@ std::string ConformCase::words() const {
   return text;
 }
 
-bool can_be_told(const ModelSpec& model) {
-  return model.auxiliary.empty() && model.indexer_bytes_per_token == 0 && model.extra_blocks_per_request == 0 &&
-         model.cache_orders.empty() && std::all_of(model.layers.begin(), model.layers.end(), is_told);
+bool can_be_told(const ModelSpec& model, const Conformance& conformance) {
+  const bool has_indexers = model.indexer_bytes_per_token > 0 || model.extra_blocks_per_request > 0 ||
+                            !model.cache_orders.empty();
+  return model.auxiliary.empty() && (conformance.tells_indexers || !has_indexers) &&
+         std::all_of(model.layers.begin(), model.layers.end(), is_told);
 }
 
 std::vector<ConformCase> conform_cases(const Engine& engine, const ConformGrid& grid) {
@@ -124,7 +126,7 @@ std::vector<ConformCase> conform_cases(const Engine& engine, const ConformGrid& 
   std::vector<ConformCase> cases;
   CaseList list(engine, cases);
   for (const ModelSpec& model : models) {
-    if (!can_be_told(model))
+    if (!can_be_told(model, conformance))
       throw InputError(fmt::format("--models {}: a driver is told of layers with states, full attention, windows and "
                                    "latents, and this model keeps more than that; leave it out", model.name));
     for (const EngineSpec& setting : conformance.grid(model)) list.add(model, setting, usual_length, cases.size());

@@ -28,9 +28,9 @@ struct ConformGrid {
   std::uint64_t seed = 0;
 };
 
-/// Can the driver of an engine be told of every layer of the model? What lies beside the layers (rings, indexers,
-/// hidden states) and chunked attention cannot be said yet.
-bool can_be_told(const ModelSpec& model);
+/// Can the driver of an engine be told of every layer of the model? What lies beside the layers (rings, hidden states,
+/// but for some the indexers) and chunked attention cannot be said yet.
+bool can_be_told(const ModelSpec& model, const Conformance& conformance);
 
 /// Cases of an engine. Throws InputError for a model of the grid that no driver can be told of. Pre: the engine has a
 /// conformance.

@@ -35,6 +35,11 @@ EngineSpec usual_pools(const ModelSpec& model) {
   return engine;
 }
 
+/// Indexers need pages of several tokens, which no_buffer has not, and 8 bits beside them are not planned.
+bool is_beside_indexers(const EngineSpec& engine) {
+  return engine.own[tree_key::mamba_radix_cache_strategy] != TreeStrategy::no_buffer && !engine.kv_dtype;
+}
+
 std::vector<EngineSpec> settings_of_pools(const ModelSpec& model) {
   std::vector<EngineSpec> settings;
   const auto add = [&](auto change) {
@@ -73,6 +78,8 @@ std::vector<EngineSpec> settings_of_pools(const ModelSpec& model) {
   add([](EngineSpec& engine) {
     engine.speculative_tokens = 4, engine.max_running_requests = 48, engine.mtp_layers = 1;
   });
+  if (model.indexer_bytes_per_token > 0)
+    std::erase_if(settings, [](const EngineSpec& engine) { return !is_beside_indexers(engine); });
   return settings;
 }
 
@@ -100,6 +107,10 @@ EngineSpec random_pools(const ModelSpec& model, std::uint64_t key) {
     engine.mtp_layers = static_cast<std::int64_t>(draw(2));
   }
   engine.memory_bytes = static_cast<std::int64_t>((std::uint64_t{1} << 28) + draw(std::uint64_t{80} << 30));
+  if (model.indexer_bytes_per_token > 0 && !is_beside_indexers(engine)) {
+    engine.own.set(tree_key::mamba_radix_cache_strategy, TreeStrategy::extra_buffer);
+    engine.kv_dtype.reset();
+  }
   return engine;
 }
 
@@ -109,6 +120,7 @@ const Conformance conformance_of_sglang{.driver = "sglang/conform/driver.py",
                                         .version = "0.5.23",
                                         .grid = settings_of_pools,
                                         .models = models_of_sglang,
+                                        .tells_indexers = true,
                                         .tells_own = true,
                                         .random = random_pools};
 

@@ -107,7 +107,7 @@ TEST_CASE("edge: where a plan warns that the engine may end, and it does, both s
   const ProgramRun warned = run_program(asked + "Kimi-Linear-48B-A3B", record);
   CAPTURE(warned.output);
   CHECK(warned.exit_code == 0);
-  CHECK(contains(warned.output, "1 refused by both"));
+  CHECK(contains(warned.output, "agree in 28 cases: 0 with every figure equal, 1"));
   CHECK(contains(run_program(asked + "LFM2.5-1.2B", record).output, "Falsified: refusal, in 1 case"));
 }
 

@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::int64_t default_chunk_tokens = 64;
 
-std::int64_t page_of(const EngineSpec& engine) { return engine.own[tree_key::page_size]; }
+/// What kernels read that go by the keys of an indexer.
+constexpr std::int64_t page_beside_indexers = 64;
+
 bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != CacheMode::none; }
 
 /// Models that it has no class for.
@@ -37,10 +39,10 @@ void refuse_unserved(const ModelSpec& model, const EngineSpec& engine) {
                                   "release", title));
 }
 
-void refuse_numbers(const EngineSpec& engine) {
+void refuse_numbers(const ModelSpec& model, const EngineSpec& engine) {
   if (const auto requests = engine.max_running_requests; requests && (*requests < 1 || *requests > largest_tokens))
     throw SpecError("engine.max_running_requests", fmt::format("is {}; allowed: 1 to {}", *requests, largest_tokens));
-  const std::int64_t page = page_of(engine), interval = track_interval(engine);
+  const std::int64_t page = tree_page(model, engine), interval = track_interval(engine);
   if (!keeps_prefixes(engine)) return;
   if (tree_strategy(engine) == TreeStrategy::no_buffer) {
     if (page != 1)
@@ -54,18 +56,19 @@ void refuse_numbers(const EngineSpec& engine) {
                                 "tokens of a step", interval, page, engine.speculative_tokens));
 }
 
-/// A key of an indexer stands for several tokens, all of one page; latents of 8 bits have scales of their own beside one.
+/// A key of an indexer stands for several tokens, all of one page; latents of 8 bits have scales of their own beside
+/// it.
 void refuse_beside_indexers(const ModelSpec& model, const EngineSpec& engine) {
   if (model.indexer_bytes_per_token == 0) return;
   if (engine.kv_dtype && element_bytes(*engine.kv_dtype) == 1)
     throw SpecError("engine.kv_dtype",
                     fmt::format("is {}; what {} keeps of 8 bits beside indexers has scales that are not planned; leave "
                                 "it out", to_string(*engine.kv_dtype), engine.rules->title));
-  const std::int64_t page = page_of(engine), pooled = model.ring_tokens;
+  const std::int64_t page = tree_page(model, engine), pooled = model.ring_tokens;
   if (pooled == 0 || page % pooled == 0) return;
   throw SpecError("engine.page_size",
-                  fmt::format("is {}; a key of the indexers of {} stands for {} tokens of a page; take a multiple, as "
-                              "its kernels do with 64", page, model.name, pooled));
+                  fmt::format("is {}; a key of the indexers of {} stands for {} tokens of a page; take a multiple, or "
+                              "leave it out for {}", page, model.name, pooled, page_beside_indexers));
 }
 
 void refuse_replay(const EngineSpec& engine) {
@@ -128,16 +131,22 @@ SplitInputs split_inputs(const TreePools& pools, const std::optional<ReplayRing>
 
 void validate_tree_engine(const ModelSpec& model, const EngineSpec& engine) {
   refuse_unserved(model, engine);
-  refuse_numbers(engine);
+  refuse_numbers(model, engine);
   refuse_beside_indexers(model, engine);
   refuse_replay(engine);
   validate_tree_host(engine);
 }
 
+std::int64_t tree_page(const ModelSpec& model, const EngineSpec& engine) {
+  const auto page = engine.own.find(tree_key::page_size);
+  if (!page && model.indexer_bytes_per_token > 0) return page_beside_indexers;
+  return engine.own[tree_key::page_size];
+}
+
 TreeStrategy tree_strategy(const EngineSpec& engine) {
   const TreeStrategy asked = engine.own[tree_key::mamba_radix_cache_strategy];
   if (asked != TreeStrategy::automatic) return asked;
-  const bool tracks = engine.own[tree_key::overlap_schedule] || page_of(engine) > 1;
+  const bool tracks = engine.own[tree_key::overlap_schedule] || engine.own[tree_key::page_size] > 1;
   return tracks ? TreeStrategy::extra_buffer : TreeStrategy::no_buffer;
 }
 
@@ -167,9 +176,12 @@ std::int64_t tree_decode_grid(std::int64_t checkpoint_grid, std::int64_t track_i
 
 BlockSizes tree_block_sizes(const ModelSpec& model, const EngineSpec& engine, const DerivationLog& log) {
   BlockSizes blocks;
-  blocks.attention = page_of(engine);
+  blocks.attention = tree_page(model, engine);
   log.add([&] {
-    return Decision{{"B", blocks.attention, "tokens"}, "B = the page, 1 unless set", {}, "engine.page_size"};
+    return Decision{{"B", blocks.attention, "tokens"},
+                    model.indexer_bytes_per_token > 0 ? "B = the page, 64 beside indexers unless set"
+                                                      : "B = the page, 1 unless set",
+                    {}, "engine.page_size"};
   });
   const std::int64_t chunk = tree_scan_chunk(model);
   const bool tracks = tree_strategy(engine) != TreeStrategy::no_buffer;

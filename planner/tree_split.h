@@ -12,6 +12,9 @@ namespace hybridkv {
 /// Throws SpecError with the key. Source: SGLang 0.5.23.
 void validate_tree_engine(const ModelSpec& model, const EngineSpec& engine);
 
+/// Tokens of a page: as set, 64 of a model with indexers, else 1. Source: SGLang 0.5.23, run; of indexers read.
+std::int64_t tree_page(const ModelSpec& model, const EngineSpec& engine);
+
 /// The strategy that the engine takes: as set; automatic is extra_buffer where steps overlap or pages have several
 /// tokens, else no_buffer. Which models the engine counts as able to is not known in full: all are taken to be.
 TreeStrategy tree_strategy(const EngineSpec& engine);

@@ -21,11 +21,10 @@ bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != Cach
 bool tracks(const EngineSpec& engine) {
   return keeps_prefixes(engine) && tree_strategy(engine) != TreeStrategy::no_buffer;
 }
-std::int64_t page_of(const EngineSpec& engine) { return engine.own[tree_key::page_size]; }
 
 /// What two engines may differ in, a value of theirs each.
-auto choices_of(const EngineSpec& engine) {
-  return std::tuple(engine.cache_mode, tree_strategy(engine), memory_ratio(engine), page_of(engine),
+auto choices_of(const ModelSpec& model, const EngineSpec& engine) {
+  return std::tuple(engine.cache_mode, tree_strategy(engine), memory_ratio(engine), tree_page(model, engine),
                     track_interval(engine));
 }
 
@@ -48,7 +47,7 @@ void TreeSpace::fill_space() {
   if (!decodes_ && space_.track_intervals.empty()) space_.track_intervals = {track_interval(engine)};
   fill(space_.modes, engine.cache_mode, search_axis::modes);
   fill(space_.strategies, tree_strategy(engine), search_axis::strategies);
-  fill(space_.page_sizes, page_of(engine), search_axis::page_sizes);
+  fill(space_.page_sizes, tree_page(spec_.model, engine), search_axis::page_sizes);
   fill(space_.track_intervals, track_interval(engine), search_axis::track_intervals);
 }
 
@@ -78,13 +77,13 @@ IndexSpace::Key TreeSpace::key(const PlannedLayout& layout) const {
 }
 
 bool TreeSpace::same(const PlannedLayout& layout, const PlannedLayout& other) const {
-  return choices_of(layout.engine) == choices_of(other.engine);
+  return choices_of(spec_.model, layout.engine) == choices_of(spec_.model, other.engine);
 }
 
 std::int64_t TreeSpace::changes(const EngineSpec& engine) const {
   const EngineSpec& other = spec_.engine;
   return (engine.cache_mode != other.cache_mode) + (memory_ratio(engine) != memory_ratio(other)) +
-         (page_of(engine) != page_of(other)) +
+         (tree_page(spec_.model, engine) != tree_page(spec_.model, other)) +
          (keeps_prefixes(engine) && tree_strategy(engine) != tree_strategy(other)) +
          (tracks(engine) && track_interval(engine) != track_interval(other));
 }

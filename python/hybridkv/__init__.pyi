@@ -444,6 +444,7 @@ class Keys(TypedDict, total=False):
     enable_branch_snapshot: Any
     enable_partial_reuse: Any
     prunes_stale_leaves: Any
+    host_cache_size: Any
     use_kv_cache_manager_v2: Any
     ctx_checkpoints: Any
     checkpoint_min_step: Any

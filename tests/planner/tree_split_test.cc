@@ -45,8 +45,9 @@ TEST_CASE("golden: a token has the keys of the indexers too, and what a request 
   ModelSpec model = testing::glm_flash();
   model.ring_tokens = 4;
   model.ring_bytes_per_token = 512;
+  engine.own.set(tree_key::page_size, 2);
   CHECK_THROWS_WITH_AS(plan_of(engine, model), doctest::Contains("stands for 4 tokens of a page"), SpecError);
-  engine.own.set(tree_key::page_size, 64);
+  engine.own.reset(tree_key::page_size);
   const CachePlan plan = plan_of(engine, model);
   // 11 layers of a latent of 512 bf16 and 33 bytes: 11,627. K = floor((X * 0.9 / 1.9 - M) / M), M = 34 * 1,085,440.
   CHECK(plan.tree_pools->token_bytes == 11'627);

@@ -212,7 +212,8 @@ std::vector<Task> block_tasks(const ModelSpec& scaled, const EngineSpec& engine,
 /// What the model is refused by.
 EngineSpec checked_engine(const ModelSpec& model, const EngineSpec& engine) {
   if (forward_path_of(*engine.rules) != ForwardPath::tree) return scaled_engine(model, engine, engine.cache_mode, 0);
-  return scaled_tree_engine(engine, tree_variants(engine).front());
+  // The last one has pages of several tokens where it may, which models with indexers need.
+  return scaled_tree_engine(engine, tree_variants(engine).back());
 }
 
 /// Strategy by strategy, page by page.

@@ -14,6 +14,8 @@ namespace {
 /// A server's own choice where nothing asks for a longer chunk.
 constexpr std::int64_t usual_chunk_tokens = 256;
 
+std::int64_t whole_gib(std::int64_t bytes) { return ceil_div(bytes, std::int64_t{1} << 30); }
+
 /// What every recipe is made of.
 struct Connected {
   const Served& served;
@@ -23,9 +25,8 @@ struct Connected {
   bool has_states() const { return geometry.state_groups > 0; }
   std::int64_t budget() const { return served.engine.max_num_batched_tokens; }
   std::int64_t pool_gib() const {
-    const Checked bytes = Checked(served.engine.memory_bytes) * served.engine.tensor_parallel *
-                          served.engine.pipeline_parallel;
-    return ceil_div(bytes, std::int64_t{1} << 30);
+    return whole_gib(Checked(served.engine.memory_bytes) * served.engine.tensor_parallel *
+                     served.engine.pipeline_parallel);
   }
 };
 
@@ -85,7 +86,7 @@ ServeRecipe lmcache(const Connected& of) {
 
 ServeRecipe mooncake(const Connected& of) {
   ServeRecipe recipe{"Mooncake's store, shared by engines", {"mooncake_master --port 50051"}, {}};
-  const std::int64_t rank_gib = ceil_div(of.served.engine.memory_bytes, std::int64_t{1} << 30);
+  const std::int64_t rank_gib = whole_gib(of.served.engine.memory_bytes);
   const std::string settings = fmt::format(
       R"({{"metadata_server":"P2PHANDSHAKE","master_server_address":"127.0.0.1:50051","global_segment_size":"{}GB",)"
       R"("local_buffer_size":"4GB","protocol":"rdma","device_name":""}})",

@@ -1,17 +1,17 @@
-# hybridkv_embed_files(MODULE GLOB ...): compiles files of the folder MODULE into its library, where
-# embedded_files() finds them by their path below the folder.
-function(hybridkv_embed_files module)
+# hybridkv_embed_files(MODULE FUNCTION GLOB ...): compiles files of the folder MODULE into its library, where FUNCTION()
+# finds them by their path below the folder.
+function(hybridkv_embed_files module function)
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${module}")
   list(TRANSFORM ARGN PREPEND "${folder}/" OUTPUT_VARIABLE globs)
   file(GLOB files CONFIGURE_DEPENDS RELATIVE "${folder}" ${globs})
   list(SORT files)
   list(TRANSFORM files PREPEND "${folder}/" OUTPUT_VARIABLE paths)
-  set(output "${CMAKE_CURRENT_BINARY_DIR}/embedded/${module}.cc")
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/embedded/${module}_${function}.cc")
   add_custom_command(OUTPUT "${output}"
-    COMMAND "${CMAKE_COMMAND}" -D "FOLDER=${folder}" -D "MODULE=${module}" -D "FILES=${files}" -D "OUTPUT=${output}"
+    COMMAND "${CMAKE_COMMAND}" -D "FOLDER=${folder}" -D "MODULE=${module}" -D "FUNCTION=${function}" -D "FILES=${files}" -D "OUTPUT=${output}"
             -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}"
     DEPENDS ${paths} "${CMAKE_CURRENT_FUNCTION_LIST_FILE}"
-    COMMENT "Embedding ${module}/" VERBATIM)
+    COMMENT "Embedding ${function} of ${module}/" VERBATIM)
   target_sources(hybridkv_${module} PRIVATE "${output}")
 endfunction()
 
@@ -26,7 +26,7 @@ if(CMAKE_SCRIPT_MODE_FILE AND DEFINED OUTPUT)
 
 namespace hybridkv {
 
-std::span<const EmbeddedFile> embedded_files() {
+std::span<const EmbeddedFile> ${FUNCTION}() {
   static constexpr EmbeddedFile files[] = {
 ${entries}  };
   return files;

@@ -21,12 +21,12 @@ const FamilyTable<Mamba1Spec>& family_of(const Mamba1Spec&) {
                   .doc = "size d_state of the state of one channel",
                   .member = &Mamba1Spec::state_size,
                   .published_doc = "size of the state of one channel",
-                  .published = {{"jamba", {"mamba_d_state"}}}},
+                  .published = {{"jamba", {"mamba_d_state"}}, {"mamba", {"state_size"}}}},
                  {.name = "conv_kernel",
                   .doc = "taps K of the convolution, of which the state keeps K - 1",
                   .member = &Mamba1Spec::conv_kernel,
                   .published_doc = "taps of the convolution",
-                  .published = {{"jamba", {"mamba_d_conv"}}}}}};
+                  .published = {{"jamba", {"mamba_d_conv"}}, {"mamba", {"conv_kernel"}}}}}};
   return table;
 }
 

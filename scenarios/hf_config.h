@@ -22,15 +22,8 @@ bool is_hf_config(const YamlNode& root);
 YamlNode import_hf_config(const YamlNode& root, const std::string& name, const std::string& source,
                           std::optional<DType> dtype = {});
 
-/// Fields in which some architecture declares its layers and the one of this config does not.
-/// Pre: import_hf_config reads the config.
-std::vector<std::string> unread_hf_patterns(const YamlNode& root);
-
 /// The name for the model of a config at this path: that of the file without ".json", or of its folder where the file
 /// is called config.json; "imported" where there is neither, and for standard input.
 std::string hf_model_name(const std::string& path);
-
-/// The values of model_type that can be imported, in alphabetical order.
-std::vector<std::string> supported_hf_model_types();
 
 }  // namespace hybridkv

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "scenarios/hf_defaults.h"
 #include "scenarios/key_builders.h"
 
 namespace hybridkv {
@@ -16,59 +19,176 @@ bool same_value(const YamlNode& a, const YamlNode& b) {
   return true;
 }
 
+/// Sections in which published configs keep the language model, as paths, the usual first.
+constexpr const char* text_sections[] = {"text_config", "llm_config", "thinker_config.text_config", "decoder_config",
+                                         "language_config", "decoder"};
+
+/// The mapping at a path of one or two names; null where one of them is absent or null.
+const YamlNode* section_at(const YamlNode& root, const std::string& path) {
+  const YamlNode* node = &root;
+  for (std::size_t begin = 0; begin != std::string::npos;) {
+    const std::size_t dot = path.find('.', begin);
+    node = node->find(path.substr(begin, dot == std::string::npos ? dot : dot - begin));
+    if (!node || node->kind == YamlNode::Kind::nothing) return nullptr;
+    begin = dot == std::string::npos ? dot : dot + 1;
+  }
+  return node;
+}
+
+std::string text_of(const YamlNode* node) {
+  return node && node->kind == YamlNode::Kind::scalar ? node->text : std::string();
+}
+
+/// A part of a parsed entry of the table, which keeps the entry alive.
+std::shared_ptr<const YamlNode> part_of(const std::shared_ptr<const YamlNode>& entry, std::string_view key) {
+  const YamlNode* part = entry ? entry->find(key) : nullptr;
+  return part ? std::shared_ptr<const YamlNode>(entry, part) : nullptr;
+}
+
 }  // namespace
 
 std::string describe_json(const YamlNode& node) {
   return node.kind == YamlNode::Kind::scalar && !node.quoted ? node.text : describe(node);
 }
 
-HfFields::HfFields(const YamlNode& root) : root_(&root), text_(root.find("text_config")) {
-  if (text_ && text_->kind == YamlNode::Kind::nothing) text_ = nullptr;
-  if (text_ && text_->kind != YamlNode::Kind::mapping)
-    fail_at(text_->place, "text_config: {}, where the fields of the language model are expected",
-            describe_json(*text_));
+HfFields::HfFields(const YamlNode& root) : root_(&root) {
+  for (const char* name : text_sections) {
+    text_ = section_at(root, name);
+    if (!text_) continue;
+    text_name_ = name;
+    if (text_->kind != YamlNode::Kind::mapping)
+      fail_at(text_->place, "{}: {}, where the fields of the language model are expected", name, describe_json(*text_));
+    break;
+  }
+  const std::string outer = text_of(root.find("model_type"));
+  const std::string inner = text_ ? text_of(text_->find("model_type")) : std::string();
+  const std::shared_ptr<const YamlNode> composite = outer.empty() || !inner.empty() ? nullptr : hf_class_defaults(outer);
+  const std::string text_class = composite ? text_of(composite->find("text")) : std::string();
+  use_class(!inner.empty() ? inner : !text_class.empty() ? text_class : outer);
+  const std::shared_ptr<const YamlNode> inside = part_of(composite, "inside");
+  if (!text_ && inside) defaults_.insert(defaults_.begin(), inside);
 }
 
 HfFields::HfFields(const YamlNode& root, std::string prefix) : root_(&root), prefix_(std::move(prefix)) {}
 
+void HfFields::use_class(const std::string& model_type) {
+  model_type_ = model_type;
+  defaults_.clear();
+  if (const auto defaults = model_type.empty() ? nullptr : hf_class_defaults(model_type)) defaults_.push_back(defaults);
+}
+
+HfFields HfFields::with(const YamlNode& overrides) const {
+  HfFields changed = *this;
+  changed.layer_ = &overrides;
+  return changed;
+}
+
+HfFields HfFields::as_class(const std::string& model_type) const {
+  HfFields changed = *this;
+  changed.use_class(model_type);
+  return changed;
+}
+
 std::vector<const YamlNode*> HfFields::scopes() const {
-  return text_ ? std::vector<const YamlNode*>{text_, root_} : std::vector<const YamlNode*>{root_};
+  std::vector<const YamlNode*> all;
+  if (layer_) all.push_back(layer_);
+  if (text_) all.push_back(text_);
+  all.push_back(root_);
+  return all;
 }
 
 std::string HfFields::path(const std::string& name) const { return prefix_ + name; }
 
-const YamlNode* HfFields::find(const std::vector<std::string>& names) const {
-  for (const YamlNode* scope : scopes()) {
-    const YamlNode* found = nullptr;
-    std::string found_name;
-    for (const std::string& name : names) {
-      const YamlNode* value = scope->find(name);
-      if (!value || value->kind == YamlNode::Kind::nothing) continue;
-      if (found && !same_value(*found, *value))
-        fail_at(value->place, "{} is {}, but {} in line {} is {}; both mean the same, so one is wrong", path(name),
-                describe_json(*value), path(found_name), found->place.line, describe_json(*found));
-      if (!found) {
-        found = value;
-        found_name = name;
-      }
-    }
-    if (found) return found;
+std::vector<std::string> HfFields::published_names(const std::vector<std::string>& names) const {
+  std::vector<std::string> all = names;
+  for (const auto& defaults : defaults_) {
+    const YamlNode* others = defaults->find("names");
+    for (const std::string& name : names)
+      if (const YamlNode* other = others ? others->find(name) : nullptr;
+          other && std::find(all.begin(), all.end(), other->text) == all.end())
+        all.push_back(other->text);
   }
+  return all;
+}
+
+const YamlNode* HfFields::find_in(const YamlNode& scope, const std::vector<std::string>& names, bool& is_null) const {
+  const YamlNode* found = nullptr;
+  std::string found_name;
+  for (const std::string& name : names) {
+    const YamlNode* value = scope.find(name);
+    if (value && value->kind == YamlNode::Kind::nothing) is_null = true;
+    if (!value || value->kind == YamlNode::Kind::nothing) continue;
+    if (found && !same_value(*found, *value))
+      fail_at(value->place, "{} is {}, but {} in line {} is {}; both mean the same, so one is wrong", path(name),
+              describe_json(*value), path(found_name), found->place.line, describe_json(*found));
+    if (!found) {
+      found = value;
+      found_name = name;
+    }
+  }
+  return found;
+}
+
+const YamlNode* HfFields::find_written(const std::vector<std::string>& names) const {
+  bool is_null = false;
+  for (const YamlNode* scope : scopes())
+    if (const YamlNode* found = find_in(*scope, published_names(names), is_null)) return found;
   return nullptr;
+}
+
+const YamlNode* HfFields::find(const std::vector<std::string>& names) const {
+  bool is_null = false;
+  const std::vector<std::string> all = published_names(names);
+  for (const YamlNode* scope : scopes())
+    if (const YamlNode* found = find_in(*scope, all, is_null)) return found;
+  return is_null ? nullptr : find_default(all);
+}
+
+const YamlNode* HfFields::find_default(const std::vector<std::string>& names) const {
+  for (const auto& defaults : defaults_)
+    for (const std::string& name : names)
+      if (const YamlNode* value = defaults->find(name)) return value;
+  const YamlNode* derived = defaults_.empty() ? nullptr : defaults_.back()->find("derived");
+  if (!derived || !has_default_width()) return nullptr;
+  for (const std::string& name : names)
+    if (const YamlNode* value = derived->find(name)) return value;
+  return nullptr;
+}
+
+bool HfFields::has_default_width() const {
+  for (const char* name : {"hidden_size", "num_attention_heads"}) {
+    const std::vector<std::string> names = published_names({name});
+    const YamlNode* written = find_written({name});
+    if (!written) continue;
+    const bool same = std::any_of(names.begin(), names.end(), [&](const std::string& known) {
+      const YamlNode* value = defaults_.back()->find(known);
+      return value && same_value(*value, *written);
+    });
+    if (!same) return false;
+  }
+  return true;
+}
+
+bool HfFields::is_default(const YamlNode& node) const {
+  return std::any_of(defaults_.begin(), defaults_.end(),
+                     [&](const auto& defaults) { return node.place.text == defaults->place.text; });
 }
 
 std::string HfFields::found_path(const std::vector<std::string>& names) const {
   const YamlNode* value = find(names);
-  for (const YamlNode* scope : scopes())
-    for (const std::string& name : names)
-      if (value && scope->find(name) == value) return path(name);
+  if (!value) return path(names.front());
+  std::vector<const YamlNode*> all = scopes();
+  for (const auto& defaults : defaults_) all.push_back(defaults.get());
+  for (const YamlNode* scope : all)
+    for (const std::string& name : published_names(names))
+      if (scope->find(name) == value) return path(name);
   return path(names.front());
 }
 
 InputError HfFields::missing(const std::vector<std::string>& names, const std::string& doc) const {
   std::vector<std::string> paths;
   for (const std::string& name : names) paths.push_back(path(name));
-  const char* where = text_ ? " in text_config and at the top" : " at the top";
+  const std::string where = text_ ? fmt::format(" in {} and at the top", text_name_) : " at the top";
   const Place place = prefix_.empty() ? Place{root_->place.text, 0, 0} : root_->key_place;
   return error_at(place, fmt::format("field '{}' is missing: {}; looked for {}{}", paths.front(), doc,
                                      fmt::join(paths, ", "), prefix_.empty() ? where : ""));
@@ -98,6 +218,11 @@ std::optional<std::vector<HfNumber>> HfFields::optional_numbers(const std::strin
     numbers.push_back({read_integer(item, value->items[i], count(item, "", minimum)), item, value->items[i].place});
   }
   return numbers;
+}
+
+bool HfFields::flag(const std::string& name, bool otherwise) const {
+  const YamlNode* value = find({name});
+  return value ? read_flag(path(name), *value) : otherwise;
 }
 
 std::optional<HfFields> HfFields::section(const std::string& name) const {

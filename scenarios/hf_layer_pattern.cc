@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "scenarios/hf_defaults.h"
 #include "scenarios/key_table.h"
 #include "scenarios/layer_pattern.h"
 
@@ -16,24 +17,35 @@ namespace hybridkv {
 namespace {
 
 
-constexpr std::array<std::pair<std::string_view, HfLayer>, 12> layer_words{{
+constexpr std::array<std::pair<std::string_view, HfLayer>, 23> layer_words{{
     {"full_attention", HfLayer::attention},
     {"attention", HfLayer::attention},
     {"sliding_attention", HfLayer::sliding},
     {"chunked_attention", HfLayer::chunked},
+    {"indexed_attention", HfLayer::indexed},
+    {"deepseek_sparse_attention", HfLayer::indexed},
+    {"qwen_sparse_attention", HfLayer::indexed},
+    {"minimax_m3_sparse", HfLayer::indexed},
+    {"compressed_sparse_attention", HfLayer::compressed},
+    {"heavily_compressed_attention", HfLayer::heavily_compressed},
+    {"reference_sliding_attention", HfLayer::output_window},
     {"linear_attention", HfLayer::recurrent},
     {"mamba", HfLayer::recurrent},
+    {"mamba2", HfLayer::recurrent},
+    {"recurrent", HfLayer::recurrent},
     {"conv", HfLayer::recurrent},
     {"short_conv", HfLayer::recurrent},
     {"hybrid", HfLayer::both},
+    {"hybrid_sliding", HfLayer::both_sliding},
     {"mlp", HfLayer::none},
     {"moe", HfLayer::none},
     {"ffn", HfLayer::none},
+    {"dummy", HfLayer::none},
 }};
 
 /// The number of layers of a form that does not tell it itself.
 std::int64_t num_layers(const HfFields& fields) {
-  const HfNumber number = fields.number({"num_hidden_layers"}, "layers of the model");
+  const HfNumber number = hf_num_layers(fields);
   if (number.value > most_layers)
     fail_at(number.place, "{}: {} layers are more than {}", number.name, number.value, most_layers);
   return number.value;
@@ -60,11 +72,9 @@ std::vector<HfLayer> marked_layers(const HfNumbers& numbers, std::int64_t first,
   return marked;
 }
 
-std::vector<HfLayer> words_pattern(const std::string& field, const YamlNode& value) {
-  if (value.kind != YamlNode::Kind::list)
-    fail_at(value.place, "{}: {}, where a list with one name a layer is expected", field, describe_json(value));
+std::vector<HfLayer> words_pattern(const std::string& field, const std::vector<YamlNode>& items) {
   std::vector<HfLayer> layers;
-  for (const YamlNode& item : value.items) {
+  for (const YamlNode& item : items) {
     const auto* word = std::find_if(layer_words.begin(), layer_words.end(), [&](const auto& known) {
       return item.kind == YamlNode::Kind::scalar && known.first == item.text;
     });
@@ -136,12 +146,6 @@ std::optional<HfPattern> group_pattern(const HfFields& fields) {
   return pattern_of(layers_where(layers, [&](auto i) { return (i + 1) % group->value == 0 || i >= grouped; }), *group);
 }
 
-/// True where a field is there and says false.
-bool says_false(const HfFields& fields, const std::string& name) {
-  const YamlNode* value = fields.find({name});
-  return value && !read_flag(fields.path(name), *value);
-}
-
 std::optional<HfPattern> step_pattern(const HfFields& fields) {
   const auto step = fields.optional_number({"mamba_step"});
   if (!step) return std::nullopt;
@@ -149,7 +153,7 @@ std::optional<HfPattern> step_pattern(const HfFields& fields) {
     fail_at(step->place, "{}: {} leaves no mamba layer; allowed: whole numbers from 2", step->name, step->value);
   const std::int64_t layers = num_layers(fields);
   const std::int64_t half = step->value / 2;
-  const bool all_attention = says_false(fields, "mamba_enabled");
+  const bool all_attention = !fields.flag("mamba_enabled", true);
   return pattern_of(layers_where(layers,
                                  [&](auto i) {
                                    if (layers <= half) return all_attention || i == layers - 1;
@@ -158,15 +162,85 @@ std::optional<HfPattern> step_pattern(const HfFields& fields) {
                     *step);
 }
 
-std::optional<HfPattern> types_pattern(const HfFields& fields) {
-  const auto types = fields.optional_numbers("attn_type_list", 0);
+/// A list with one number a layer, 0 or 1.
+std::optional<HfPattern> numbers_pattern(const HfFields& fields, const std::string& name, HfLayer zero, HfLayer one,
+                                         const char* meaning) {
+  const auto types = fields.optional_numbers(name, 0);
   if (!types) return std::nullopt;
-  HfPattern pattern{{}, "attn_type_list", fields.find({"attn_type_list"})->place, ""};
+  HfPattern pattern{{}, fields.path(name), fields.find({name})->place, ""};
   for (const HfNumber& type : *types) {
-    if (type.value > 1)
-      fail_at(type.place, "{}: {} is no kind of layer; 1 is attention, 0 linear attention", type.name, type.value);
-    pattern.layers.push_back(type.value == 1 ? HfLayer::attention : HfLayer::recurrent);
+    if (type.value > 1) fail_at(type.place, "{}: {} is no kind of layer; {}", type.name, type.value, meaning);
+    pattern.layers.push_back(type.value == 1 ? one : zero);
   }
+  return pattern;
+}
+
+std::optional<HfPattern> types_pattern(const HfFields& fields) {
+  return numbers_pattern(fields, "attn_type_list", HfLayer::recurrent, HfLayer::attention,
+                         "1 is attention, 0 linear attention");
+}
+
+std::optional<HfPattern> windows_pattern(const HfFields& fields) {
+  return numbers_pattern(fields, "hybrid_layer_pattern", HfLayer::attention, HfLayer::sliding,
+                         "1 is a window, 0 full attention");
+}
+
+std::optional<HfPattern> sparse_pattern(const HfFields& fields) {
+  const auto config = fields.section("sparse_attention_config");
+  if (!config) return std::nullopt;
+  return numbers_pattern(*config, "sparse_attention_freq", HfLayer::attention, HfLayer::indexed,
+                         "1 has an indexer, 0 has none");
+}
+
+/// Of models whose attention without RoPE sees all tokens and the other chunks alone (Llama 4).
+std::optional<HfPattern> rope_pattern(const HfFields& fields) {
+  if (!fields.find({"attention_chunk_size"})) return std::nullopt;
+  return numbers_pattern(fields, "no_rope_layers", HfLayer::attention, HfLayer::chunked,
+                         "1 is attention inside chunks, 0 full attention");
+}
+
+std::optional<HfPattern> round_pattern(const HfFields& fields) {
+  const YamlNode* value = fields.find_written({"block_types"});
+  if (!value) return std::nullopt;
+  if (value->kind != YamlNode::Kind::list || value->items.empty())
+    fail_at(value->place, "block_types: {}, where a list of names that go round is expected", describe_json(*value));
+  const std::vector<HfLayer> round = words_pattern("block_types", value->items);
+  HfPattern pattern{{}, "block_types", value->place, ""};
+  const bool has_window = fields.find({"attention_window_size"}) != nullptr;
+  for (std::int64_t i = 0; i < num_layers(fields); ++i) {
+    const HfLayer layer = round[static_cast<std::size_t>(i) % round.size()];
+    pattern.layers.push_back(layer == HfLayer::attention && has_window ? HfLayer::sliding : layer);
+  }
+  return pattern;
+}
+
+/// Every k-th layer, or those of a G in "LLLG", have full attention, the others a window.
+std::optional<HfPattern> local_pattern(const HfFields& fields) {
+  const YamlNode* value = fields.find_written({"sliding_window_pattern", "_sliding_window_pattern"});
+  if (!value) return std::nullopt;
+  const std::string name = fields.found_path({"sliding_window_pattern", "_sliding_window_pattern"});
+  const bool is_text = value->kind == YamlNode::Kind::scalar && value->quoted;
+  std::string round = is_text ? value->text : std::string();
+  if (is_text && (round.empty() || round.find_first_not_of("LG") != std::string::npos))
+    fail_at(value->place, "{}: {} is no round of layers; L is a window, G full attention", name, describe_json(*value));
+  if (!is_text) {
+    const HfNumber interval = *fields.optional_number({name});
+    round = std::string(static_cast<std::size_t>(interval.value - 1), 'L') + "G";
+  }
+  HfPattern pattern{{}, name, value->place, ""};
+  for (std::int64_t i = 0; i < num_layers(fields); ++i)
+    pattern.layers.push_back(round[static_cast<std::size_t>(i) % round.size()] == 'G' ? HfLayer::attention
+                                                                                      : HfLayer::sliding);
+  return pattern;
+}
+
+std::optional<HfPattern> window_layers_pattern(const HfFields& fields) {
+  const YamlNode* value = fields.find_written({"use_sliding_window"});
+  if (!value || !read_flag("use_sliding_window", *value)) return std::nullopt;
+  const auto first = fields.optional_number({"max_window_layers"}, 0);
+  HfPattern pattern{{}, "use_sliding_window", value->place, ""};
+  for (std::int64_t i = 0; i < num_layers(fields); ++i)
+    pattern.layers.push_back(first && i < first->value ? HfLayer::attention : HfLayer::sliding);
   return pattern;
 }
 
@@ -201,9 +275,11 @@ std::optional<HfPattern> kda_pattern(const HfFields& fields) {
 }
 
 std::optional<HfPattern> words_form(const HfFields& fields, const std::string& name) {
-  const YamlNode* value = fields.find({name});
+  const YamlNode* value = fields.find_written({name});
   if (!value) return std::nullopt;
-  return HfPattern{words_pattern(fields.path(name), *value), name, value->place, ""};
+  if (value->kind != YamlNode::Kind::list)
+    fail_at(value->place, "{}: {}, where a list with one name a layer is expected", name, describe_json(*value));
+  return HfPattern{words_pattern(fields.path(name), value->items), name, value->place, ""};
 }
 
 std::optional<HfPattern> characters_form(const HfFields& fields) {
@@ -213,14 +289,8 @@ std::optional<HfPattern> characters_form(const HfFields& fields) {
   return HfPattern{characters_pattern(name, *value), name, value->place, value->text};
 }
 
-HfPattern both_pattern(const HfFields& fields) {
-  const HfNumber layers = fields.number({"num_hidden_layers"}, "layers of the model");
-  return pattern_of(std::vector<HfLayer>(static_cast<std::size_t>(num_layers(fields)), HfLayer::both), layers);
-}
-
 /// One form: the fields it looks for, and its reader, which finds nothing where they are absent.
 struct FormReader {
-  HfPatternForm form;
   std::vector<std::string> fields;
   std::function<std::optional<HfPattern>(const HfFields&)> read;
 };
@@ -233,19 +303,24 @@ const std::vector<FormReader>& form_readers() {
     return [name, mark](const HfFields& fields) { return indices_pattern(fields, name, mark); };
   };
   static const std::vector<FormReader> readers = {
-      {HfPatternForm::layer_types, {"layer_types"}, words("layer_types")},
-      {HfPatternForm::layers_block_type, {"layers_block_type"}, words("layers_block_type")},
-      {HfPatternForm::hybrid_override_pattern, {"hybrid_override_pattern"}, characters_form},
-      {HfPatternForm::full_attention_interval, {"full_attention_interval"}, interval_pattern},
-      {HfPatternForm::attn_layer_indices, {"attn_layer_indices"}, indices("attn_layer_indices", HfLayer::attention)},
-      {HfPatternForm::full_attn_idxs, {"full_attn_idxs"}, indices("full_attn_idxs", HfLayer::attention)},
-      {HfPatternForm::hybrid_layer_ids, {"hybrid_layer_ids"}, indices("hybrid_layer_ids", HfLayer::both)},
-      {HfPatternForm::attn_layer_period, {"attn_layer_period", "attn_layer_offset"}, period_pattern},
-      {HfPatternForm::linear_attn_config, {"linear_attn_config"}, kda_pattern},
-      {HfPatternForm::attn_type_list, {"attn_type_list"}, types_pattern},
-      {HfPatternForm::layer_group_size, {"layer_group_size"}, group_pattern},
-      {HfPatternForm::mamba_step, {"mamba_step"}, step_pattern},
-      {HfPatternForm::every_layer_both, {"num_hidden_layers"}, both_pattern},
+      {{"layer_types"}, words("layer_types")},
+      {{"layers_block_type"}, words("layers_block_type")},
+      {{"hybrid_override_pattern"}, characters_form},
+      {{"hybrid_layer_pattern"}, windows_pattern},
+      {{"attn_type_list"}, types_pattern},
+      {{"block_types"}, round_pattern},
+      {{"attn_layer_indices"}, indices("attn_layer_indices", HfLayer::attention)},
+      {{"full_attn_idxs"}, indices("full_attn_idxs", HfLayer::attention)},
+      {{"hybrid_layer_ids"}, indices("hybrid_layer_ids", HfLayer::both)},
+      {{"linear_attn_config"}, kda_pattern},
+      {{"full_attention_interval"}, interval_pattern},
+      {{"sliding_window_pattern", "_sliding_window_pattern"}, local_pattern},
+      {{"attn_layer_period", "attn_layer_offset"}, period_pattern},
+      {{"layer_group_size"}, group_pattern},
+      {{"mamba_step"}, step_pattern},
+      {{"sparse_attention_config"}, sparse_pattern},
+      {{"no_rope_layers"}, rope_pattern},
+      {{"use_sliding_window"}, window_layers_pattern},
   };
   return readers;
 }
@@ -255,7 +330,8 @@ void check_length(const HfFields& fields, const HfPattern& pattern) {
   const std::size_t size = pattern.layers.size();
   if (std::cmp_greater(size, most_layers))
     fail_at(pattern.place, "{}: {} layers are more than {}", pattern.field, size, most_layers);
-  const auto declared = fields.optional_number({"num_hidden_layers"});
+  const YamlNode* written = fields.find_written({"num_hidden_layers"});
+  const auto declared = written ? fields.optional_number({"num_hidden_layers"}) : std::nullopt;
   if (declared && static_cast<std::size_t>(declared->value) != size)
     fail_at(pattern.place, "{} is of length {}, but num_hidden_layers in line {} is {}; one of them is wrong",
             pattern.field, size, declared->place.line, declared->value);
@@ -269,28 +345,63 @@ void check_agree(const HfPattern& first, const HfPattern& second) {
           a - first.layers.begin(), first.field, first.place.line);
 }
 
+/// What the class of the model_type says of the layers; nothing where it is silent.
+std::optional<HfPattern> class_pattern(const HfFields& fields) {
+  const YamlNode* text = fields.find({"layer_types"});
+  if (!text) text = fields.find({"layers_block_type"});
+  if (!text || text->kind != YamlNode::Kind::scalar) return std::nullopt;
+  const std::vector<YamlNode> list = hf_default_layers(*text, num_layers(fields));
+  if (list.empty()) throw fields.missing({"layer_types"}, "the kind of each layer");
+  return HfPattern{words_pattern("layer_types", list), "layer_types", text->place, ""};
+}
+
+/// The layers where nothing tells them apart.
+HfPattern plain_pattern(const HfFields& fields) {
+  const bool no_window = !fields.flag("use_sliding_window", true);
+  const HfLayer layer = !no_window && fields.find({"sliding_window"})   ? HfLayer::sliding
+                        : fields.find({"attention_chunk_size"}) ? HfLayer::chunked
+                                                                : HfLayer::attention;
+  const std::int64_t layers = num_layers(fields);
+  return pattern_of(std::vector<HfLayer>(static_cast<std::size_t>(layers), layer), hf_num_layers(fields));
+}
+
+/// All layers as often as the model runs them.
+HfPattern looped(const HfFields& fields, HfPattern pattern) {
+  const auto loops = fields.optional_number({"num_loops"});
+  if (!loops || loops->value == 1) return pattern;
+  if (loops->value > most_layers / std::ssize(pattern.layers))
+    fail_at(loops->place, "{}: {} times {} layers are more than {}", loops->name, loops->value, pattern.layers.size(),
+            most_layers);
+  const std::vector<HfLayer> once = pattern.layers;
+  for (std::int64_t i = 1; i < loops->value; ++i)
+    pattern.layers.insert(pattern.layers.end(), once.begin(), once.end());
+  pattern.text.clear();
+  return pattern;
+}
+
 }  // namespace
 
-std::vector<std::string> hf_pattern_fields(const std::vector<HfPatternForm>& forms) {
-  std::vector<std::string> fields;
-  for (const FormReader& reader : form_readers())
-    if (std::find(forms.begin(), forms.end(), reader.form) != forms.end())
-      fields.insert(fields.end(), reader.fields.begin(), reader.fields.end());
-  return fields;
+HfNumber hf_num_layers(const HfFields& fields) {
+  if (fields.flag("is_encoder_decoder", false))
+    for (const char* name : {"decoder_layers", "num_decoder_layers", "decoder_num_hidden_layers"})
+      if (const auto number = fields.optional_number({name})) return *number;
+  if (const auto number = fields.optional_number({"num_hidden_layers"})) return *number;
+  if (fields.model_type().starts_with("longcat_flash"))
+    if (auto number = fields.optional_number({"num_layers"})) {
+      number->value *= 2;
+      return *number;
+    }
+  for (const char* name : {"n_layer", "n_layers", "num_layers", "decoder_layers"})
+    if (const auto number = fields.optional_number({name})) return *number;
+  throw fields.missing({"num_hidden_layers"}, "layers of the model");
 }
 
-std::vector<std::string> all_hf_pattern_fields() {
-  using enum HfPatternForm;
-  return hf_pattern_fields({layer_types, layers_block_type, hybrid_override_pattern, attn_layer_indices, full_attn_idxs,
-                            hybrid_layer_ids, attn_type_list});
-}
-
-HfPattern read_hf_pattern(const HfFields& fields, const std::vector<HfPatternForm>& forms) {
+HfPattern read_hf_pattern(const HfFields& fields) {
   std::optional<HfPattern> first;
-  std::vector<std::string> names;
   for (const FormReader& reader : form_readers()) {
-    if (std::find(forms.begin(), forms.end(), reader.form) == forms.end()) continue;
-    names.insert(names.end(), reader.fields.begin(), reader.fields.end());
+    const bool is_written = std::any_of(reader.fields.begin(), reader.fields.end(),
+                                        [&](const std::string& name) { return fields.find_written({name}); });
+    if (!is_written) continue;
     const std::optional<HfPattern> pattern = reader.read(fields);
     if (!pattern) continue;
     check_length(fields, *pattern);
@@ -299,8 +410,8 @@ HfPattern read_hf_pattern(const HfFields& fields, const std::vector<HfPatternFor
     else
       first = pattern;
   }
-  if (!first) throw fields.missing(names, "the kind of each layer");
-  return *first;
+  if (!first) first = class_pattern(fields);
+  return looped(fields, first ? *first : plain_pattern(fields));
 }
 
 }  // namespace hybridkv

@@ -10,12 +10,17 @@ namespace hybridkv {
 
 /// What a published config says of one layer.
 enum class HfLayer {
-  none,       ///< no cache: MLP or MoE
-  attention,  ///< the architecture's attention
-  sliding,    ///< attention over a window
-  recurrent,  ///< the architecture's recurrent kind
-  both,       ///< attention and recurrent side by side
-  chunked,    ///< attention inside chunks
+  none,              ///< no cache: MLP or MoE
+  attention,         ///< over every earlier token
+  sliding,           ///< over a window
+  recurrent,         ///< the recurrent kind of the model
+  both,              ///< attention and recurrent side by side
+  chunked,           ///< attention inside chunks
+  indexed,           ///< attention to tokens that an indexer chooses
+  both_sliding,      ///< attention over a window and recurrent side by side
+  compressed,        ///< attention to compressed tokens beside a window, chosen by an indexer (CSA)
+  heavily_compressed,///< attention to heavily compressed tokens beside a window (HCA)
+  output_window,     ///< attention over the prompt and a window of the output
 };
 
 /// The layers of a model as one field of its config declares them.
@@ -26,32 +31,32 @@ struct HfPattern {
   std::string text;             ///< where the field is a pattern of characters: that, else empty
 };
 
-/// The forms in which layer patterns are published. Each reads one field, or the fields that go together.
-enum class HfPatternForm {
-  layer_types,              ///< one name a layer: "full_attention", "linear_attention", …
-  layers_block_type,        ///< one name a layer: "mamba", "attention", "hybrid", "mlp", …
-  hybrid_override_pattern,  ///< one character a layer: M, *, - and E
-  full_attention_interval,  ///< every k-th layer is attention: (i + 1) % k == 0
-  attn_layer_indices,       ///< the numbers of the attention layers, from 0
-  full_attn_idxs,           ///< the same under another name
-  hybrid_layer_ids,         ///< the numbers of the layers that hold both kinds, from 0
-  attn_layer_period,        ///< with attn_layer_offset: i % period == offset is attention
-  linear_attn_config,       ///< kda_layers and full_attn_layers, from 1
-  attn_type_list,           ///< 1 = attention, 0 = recurrent
-  layer_group_size,         ///< the last layer of a group of k, and what is left after the last group, is attention
-  mamba_step,               ///< i % step == step / 2 is attention, of fewer layers the last; all without mamba_enabled
-  every_layer_both,         ///< no field: both kinds in each of num_hidden_layers layers
-};
+/// Layers of the language model: num_hidden_layers under its published names, the decoder's of an encoder-decoder;
+/// where a layer holds two attentions (longcat_flash), twice as many. Throws InputError where no name is declared.
+HfNumber hf_num_layers(const HfFields& fields);
 
-/// The layers of a config that may declare them in these forms. Where several are declared they must agree, and the
-/// number of layers must be num_hidden_layers where that is declared; the first of them in the order above gives the
-/// field. Throws InputError at the field: a name or character that means nothing, a number that is no layer, a
-/// contradiction; and where none of the forms is declared, naming all the fields looked for. Source of the forms: the
-/// configurations of these architectures in Hugging Face Transformers, and vLLM's models.
-HfPattern read_hf_pattern(const HfFields& fields, const std::vector<HfPatternForm>& forms);
-
-/// The fields that these forms read, and those of all forms that list the layers one by one.
-std::vector<std::string> hf_pattern_fields(const std::vector<HfPatternForm>& forms);
-std::vector<std::string> all_hf_pattern_fields();
+/// The layers of a config. Forms that list them or give a rule, each by a field of its own:
+///   layer_types, layers_block_type  one name a layer: "full_attention", "mamba", "hybrid", …
+///   hybrid_override_pattern         one character a layer: M, *, - and E
+///   hybrid_layer_pattern            one number a layer: 0 is full attention, 1 a window
+///   attn_type_list                  one number a layer: 1 is attention, 0 recurrent
+///   block_types                     names that go round: "recurrent", "attention"
+///   attn_layer_indices, full_attn_idxs, hybrid_layer_ids   numbers of the layers of one kind, from 0
+///   linear_attn_config              kda_layers and full_attn_layers, from 1
+///   full_attention_interval         every k-th layer is attention: (i + 1) % k == 0
+///   sliding_window_pattern          every k-th layer has full attention, the others a window; or "LLLG"
+///   attn_layer_period, attn_layer_offset   i % period == offset is attention
+///   layer_group_size                the last of a group of k, and what is left after the last group, is attention
+///   mamba_step                      i % step == step / 2 is attention, of fewer layers the last; all without mamba_enabled
+///   sparse_attention_config         sparse_attention_freq: 1 where a layer has an indexer
+///   no_rope_layers                  0 is full attention, the others inside chunks, where attention_chunk_size is declared
+///   use_sliding_window              where true, layers from max_window_layers on have a window
+/// Where several are declared they must agree, and the number of layers must be num_hidden_layers where that is declared;
+/// the first of them in this order gives the field. Where none is, the class of the model_type says it
+/// (scenarios/hf_defaults.h), else all layers are alike: a window where sliding_window is declared, chunks where
+/// attention_chunk_size is, else full attention. num_loops runs all layers as often, each time with caches of its own.
+/// Throws InputError at the field: a name or character that means nothing, a number that is no layer, a contradiction.
+/// Source: the configurations of these architectures in Hugging Face Transformers, and vLLM's models.
+HfPattern read_hf_pattern(const HfFields& fields);
 
 }  // namespace hybridkv

@@ -131,11 +131,6 @@ std::vector<std::string> unused_hf_fields(const YamlNode& config, const YamlNode
   add_cache_types(notes, "", config);
   add_mtp_layers(notes, fields);
   add_layer_facts(notes, fields, model);
-  for (const std::string& name : unread_hf_patterns(config)) {
-    const YamlNode* const value = fields.find({name});
-    if (value && !says_nothing(*value))
-      notes.push_back(name + " is not used: configs of this architecture declare their layers in other fields");
-  }
   return notes;
 }
 

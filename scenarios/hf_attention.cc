@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/hf_class_rules.h"
 #include "scenarios/hf_kind_parts.h"
 #include "scenarios/model_tree.h"
 
@@ -43,11 +44,11 @@ HfNumber kv_heads(const HfFields& fields, HfLayer layer, const HfNumber& query) 
   if (const auto config = fields.section("attn_config"))
     if (const auto number = config->optional_number({"kv_n_heads"})) return *number;
   const std::optional<HfNumber> declared = first_number(fields, names);
-  return declared ? *declared : query;
+  if (!declared) return query;
+  const bool is_shared = has_window(layer) && declared->name == "num_key_value_heads";
+  return is_shared ? hf_number_at(declared->value * hf_class_rules(fields.model_type()).window_kv_factor, *declared)
+                   : *declared;
 }
-
-/// Attention of Zamba sees the hidden states and the embeddings side by side.
-std::int64_t width_of(const HfFields& fields) { return fields.model_type().starts_with("zamba") ? 2 : 1; }
 
 std::optional<HfNumber> declared_head_dim(const HfFields& fields, HfLayer layer) {
   std::vector<std::string> names = names_for(fields, layer, "head_dim");
@@ -58,7 +59,7 @@ std::optional<HfNumber> declared_head_dim(const HfFields& fields, HfLayer layer)
 
 void add_heads(YamlNode& kind, const HfFields& fields, HfLayer layer, const HfNumber& query) {
   const auto declared = declared_head_dim(fields, layer);
-  const HfNumber head = declared ? *declared : hf_head_size(fields, query, width_of(fields));
+  const HfNumber head = declared ? *declared : hf_head_size(fields, query, hf_class_rules(fields.model_type()).attention_width);
   const auto v = first_number(fields, names_for(fields, layer, "v_head_dim"));
   if (!v || v->value == head.value) {
     add_hf_number(kind, "head_size", head);
@@ -94,7 +95,9 @@ HfNumber hf_hidden_size(const HfFields& fields, const std::string& doc) {
 
 HfNumber hf_head_size(const HfFields& fields, const HfNumber& heads, std::int64_t width) {
   const HfNumber hidden = hf_hidden_size(fields, "channels of the model, which give the head size");
-  require_hf_multiple(hf_number_at(hidden.value * width, hidden), "channels of attention", heads, "heads");
+  // A class whose own width its heads do not divide rounds down (glm4_moe).
+  if (!fields.has_class() || !fields.has_default_width())
+    require_hf_multiple(hf_number_at(hidden.value * width, hidden), "channels of attention", heads, "heads");
   return hf_number_at(hidden.value * width / heads.value, hidden);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <system_error>
 
+#include "scenarios/hf_class_rules.h"
 #include "scenarios/hf_fields.h"
 #include "scenarios/hf_layers.h"
 #include "scenarios/model_tree.h"
@@ -80,8 +81,8 @@ void add_dtypes(YamlNode& model, const HfFields& fields, std::optional<DType> ch
   tree_add(model, "dtype", *dtype);
   if (const std::optional<YamlNode> ssm = find_dtype(fields, {"mamba_ssm_dtype", "mamba_ssm_cache_dtype"}))
     tree_add(model, "ssm_dtype", *ssm);
-  else if (fields.model_type() == "nemotron_h")  // vLLM, NemotronHForCausalLMConfig
-    tree_add(model, "ssm_dtype", tree_scalar(std::string(to_string(DType::fp32)), model.place));
+  else if (const std::optional<DType> own = hf_class_rules(fields.model_type()).ssm_dtype)
+    tree_add(model, "ssm_dtype", tree_scalar(std::string(to_string(*own)), model.place));
   if (const std::optional<YamlNode> cache = find_dtype(fields, {"mamba_ssm_cache_dtype"}))
     tree_add(model, "ssm_cache_dtype", *cache);
 }

@@ -96,7 +96,7 @@ std::vector<YamlNode> hf_default_layers(const YamlNode& text, std::int64_t layer
   const bool repeats = runs.starts_with('(');
   const std::size_t end = repeats ? runs.find(')') : runs.size();
   const std::vector<std::string> period = words_of(runs.substr(repeats ? 1 : 0, end - (repeats ? 1 : 0)));
-  const auto count = static_cast<std::size_t>(layers);
+  const std::size_t count = layers == 0 && !repeats ? period.size() : static_cast<std::size_t>(layers);
   if (period.empty() || (!repeats && period.size() != count)) return {};
   std::vector<YamlNode> list;
   for (std::size_t i = 0; i < count; ++i) list.push_back(word_node(period[i % period.size()], text));

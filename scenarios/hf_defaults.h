@@ -21,7 +21,7 @@ const std::string& hf_defaults_package();
 const std::vector<std::string>& hf_known_classes();
 
 /// The list that a class makes for so many layers from its text ("(3*linear_attention full_attention)"): a list of texts
-/// at the place of the node. Empty where the class says it for another number of layers only.
+/// at the place of the node; 0 layers: as many as the text names. Empty where the class says it for another number only.
 std::vector<YamlNode> hf_default_layers(const YamlNode& text, std::int64_t layers);
 
 }  // namespace hybridkv

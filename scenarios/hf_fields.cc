@@ -35,7 +35,13 @@ const YamlNode* section_at(const YamlNode& root, const std::string& path) {
   return node;
 }
 
-std::string text_of(const YamlNode* node) {
+/// Fields that a model around a language model says for both.
+bool is_of_whole(const std::string& name) {
+  return name == "dtype" || name == "torch_dtype" || name.starts_with("mamba_ssm") || name.starts_with("tie_") ||
+         name.find("mtp") != std::string::npos || name.find("nextn") != std::string::npos;
+}
+
+std::string scalar_text(const YamlNode* node) {
   return node && node->kind == YamlNode::Kind::scalar ? node->text : std::string();
 }
 
@@ -60,13 +66,13 @@ HfFields::HfFields(const YamlNode& root) : root_(&root) {
       fail_at(text_->place, "{}: {}, where the fields of the language model are expected", name, describe_json(*text_));
     break;
   }
-  const std::string outer = text_of(root.find("model_type"));
-  const std::string inner = text_ ? text_of(text_->find("model_type")) : std::string();
-  const std::shared_ptr<const YamlNode> composite = outer.empty() || !inner.empty() ? nullptr : hf_class_defaults(outer);
-  const std::string text_class = composite ? text_of(composite->find("text")) : std::string();
+  const std::string outer = scalar_text(root.find("model_type"));
+  const std::string inner = text_ ? scalar_text(text_->find("model_type")) : std::string();
+  const std::shared_ptr<const YamlNode> composite = outer.empty() ? nullptr : hf_class_defaults(outer);
+  const std::string text_class = composite ? scalar_text(composite->find("text")) : std::string();
   use_class(!inner.empty() ? inner : !text_class.empty() ? text_class : outer);
   const std::shared_ptr<const YamlNode> inside = part_of(composite, "inside");
-  if (!text_ && inside) defaults_.insert(defaults_.begin(), inside);
+  if (inside) defaults_.insert(defaults_.begin(), inside);
 }
 
 HfFields::HfFields(const YamlNode& root, std::string prefix) : root_(&root), prefix_(std::move(prefix)) {}
@@ -89,11 +95,12 @@ HfFields HfFields::as_class(const std::string& model_type) const {
   return changed;
 }
 
-std::vector<const YamlNode*> HfFields::scopes() const {
+std::vector<const YamlNode*> HfFields::scopes(const std::vector<std::string>& names) const {
   std::vector<const YamlNode*> all;
   if (layer_) all.push_back(layer_);
   if (text_) all.push_back(text_);
-  all.push_back(root_);
+  // What stands at the top of a model around a known language model is of the whole, not of the language model.
+  if (!text_ || !has_class() || is_of_whole(names.front())) all.push_back(root_);
   return all;
 }
 
@@ -131,7 +138,7 @@ const YamlNode* HfFields::find_in(const YamlNode& scope, const std::vector<std::
 
 const YamlNode* HfFields::find_written(const std::vector<std::string>& names) const {
   bool is_null = false;
-  for (const YamlNode* scope : scopes())
+  for (const YamlNode* scope : scopes(names))
     if (const YamlNode* found = find_in(*scope, published_names(names), is_null)) return found;
   return nullptr;
 }
@@ -139,7 +146,7 @@ const YamlNode* HfFields::find_written(const std::vector<std::string>& names) co
 const YamlNode* HfFields::find(const std::vector<std::string>& names) const {
   bool is_null = false;
   const std::vector<std::string> all = published_names(names);
-  for (const YamlNode* scope : scopes())
+  for (const YamlNode* scope : scopes(names))
     if (const YamlNode* found = find_in(*scope, all, is_null)) return found;
   return is_null ? nullptr : find_default(all);
 }
@@ -147,18 +154,28 @@ const YamlNode* HfFields::find(const std::vector<std::string>& names) const {
 const YamlNode* HfFields::find_default(const std::vector<std::string>& names) const {
   for (const auto& defaults : defaults_)
     for (const std::string& name : names)
-      if (const YamlNode* value = defaults->find(name)) return value;
-  const YamlNode* derived = defaults_.empty() ? nullptr : defaults_.back()->find("derived");
+      if (const YamlNode* value = defaults->find(name)) {
+        const bool is_nothing = value->kind == YamlNode::Kind::nothing;
+        // A language model that the file describes is read by its own class, but for what the outer class switches off.
+        if (text_ && defaults != defaults_.back() && !is_nothing) continue;
+        return is_nothing ? nullptr : value;
+      }
+  const YamlNode* derived = class_default("derived");
   if (!derived || !has_default_width()) return nullptr;
   for (const std::string& name : names)
     if (const YamlNode* value = derived->find(name)) return value;
   return nullptr;
 }
 
+const YamlNode* HfFields::class_default(const std::string& name) const {
+  return defaults_.empty() ? nullptr : defaults_.back()->find(name);
+}
+
 bool HfFields::has_default_width() const {
   for (const char* name : {"hidden_size", "num_attention_heads"}) {
     const std::vector<std::string> names = published_names({name});
-    const YamlNode* written = find_written({name});
+    bool is_null = false;
+    const YamlNode* written = find_in(text_ ? *text_ : *root_, names, is_null);
     if (!written) continue;
     const bool same = std::any_of(names.begin(), names.end(), [&](const std::string& known) {
       const YamlNode* value = defaults_.back()->find(known);
@@ -177,7 +194,7 @@ bool HfFields::is_default(const YamlNode& node) const {
 std::string HfFields::found_path(const std::vector<std::string>& names) const {
   const YamlNode* value = find(names);
   if (!value) return path(names.front());
-  std::vector<const YamlNode*> all = scopes();
+  std::vector<const YamlNode*> all = scopes(names);
   for (const auto& defaults : defaults_) all.push_back(defaults.get());
   for (const YamlNode* scope : all)
     for (const std::string& name : published_names(names))

@@ -42,6 +42,9 @@ class HfFields {
   /// The same of the config itself, without the defaults of its class.
   const YamlNode* find_written(const std::vector<std::string>& names) const;
 
+  /// What the class says under this name, whatever the config says; null where it is silent.
+  const YamlNode* class_default(const std::string& name) const;
+
   /// The name under which find() finds a value, as messages call it; the first name where there is none.
   std::string found_path(const std::vector<std::string>& names) const;
 
@@ -70,17 +73,18 @@ class HfFields {
   const std::string& model_type() const { return model_type_; }
   /// Whether the table of defaults has that class.
   bool has_class() const { return !defaults_.empty(); }
+  /// Are width and heads those of the class, so that what it derives of them holds? Pre: has_class().
+  bool has_default_width() const;
   /// True for a value that no file says: the default of a class.
   bool is_default(const YamlNode& node) const;
 
  private:
   HfFields(const YamlNode& root, std::string prefix);
   void use_class(const std::string& model_type);
-  std::vector<const YamlNode*> scopes() const;
+  /// The mappings in which these names are looked for, the most special first.
+  std::vector<const YamlNode*> scopes(const std::vector<std::string>& names) const;
   const YamlNode* find_in(const YamlNode& scope, const std::vector<std::string>& names, bool& is_null) const;
   const YamlNode* find_default(const std::vector<std::string>& names) const;
-  /// Are width and heads those of the class, so that what it derives of them holds?
-  bool has_default_width() const;
   /// These names and those under which the class publishes them.
   std::vector<std::string> published_names(const std::vector<std::string>& names) const;
 

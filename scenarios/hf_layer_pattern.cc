@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "scenarios/hf_class_rules.h"
 #include "scenarios/hf_defaults.h"
 #include "scenarios/key_table.h"
 #include "scenarios/layer_pattern.h"
@@ -350,7 +351,9 @@ std::optional<HfPattern> class_pattern(const HfFields& fields) {
   const YamlNode* text = fields.find({"layer_types"});
   if (!text) text = fields.find({"layers_block_type"});
   if (!text || text->kind != YamlNode::Kind::scalar) return std::nullopt;
-  const std::vector<YamlNode> list = hf_default_layers(*text, num_layers(fields));
+  // A class that counts its layers by their list has no other number of them.
+  const bool is_counted = fields.find({"num_hidden_layers"}) != nullptr;
+  const std::vector<YamlNode> list = hf_default_layers(*text, is_counted ? num_layers(fields) : 0);
   if (list.empty()) throw fields.missing({"layer_types"}, "the kind of each layer");
   return HfPattern{words_pattern("layer_types", list), "layer_types", text->place, ""};
 }
@@ -386,13 +389,11 @@ HfNumber hf_num_layers(const HfFields& fields) {
     for (const char* name : {"decoder_layers", "num_decoder_layers", "decoder_num_hidden_layers"})
       if (const auto number = fields.optional_number({name})) return *number;
   if (const auto number = fields.optional_number({"num_hidden_layers"})) return *number;
-  if (fields.model_type().starts_with("longcat_flash"))
-    if (auto number = fields.optional_number({"num_layers"})) {
-      number->value *= 2;
+  for (const char* name : {"n_layer", "n_layers", "num_layers", "decoder_layers"})
+    if (auto number = fields.optional_number({name})) {
+      number->value *= hf_class_rules(fields.model_type()).attentions_a_layer;
       return *number;
     }
-  for (const char* name : {"n_layer", "n_layers", "num_layers", "decoder_layers"})
-    if (const auto number = fields.optional_number({name})) return *number;
   throw fields.missing({"num_hidden_layers"}, "layers of the model");
 }
 

@@ -94,6 +94,11 @@ class LayerReader {
   LayerReader(const HfFields& fields, HfPattern pattern)
       : fields_(fields), pattern_(std::move(pattern)), kinds_(pattern_.place) {
     is_pasted_ = !pattern_.text.empty();
+    if (full_is_indexed())
+      std::replace(pattern_.layers.begin(), pattern_.layers.end(), HfLayer::attention, HfLayer::indexed);
+    for (const HfNumber& number : fields.optional_numbers("cross_attention_layers", 0).value_or(std::vector<HfNumber>()))
+      if (static_cast<std::size_t>(number.value) < pattern_.layers.size())
+        pattern_.layers[static_cast<std::size_t>(number.value)] = HfLayer::none;
     sources_ = fields.optional_numbers("kv_source_layers", 0);
     if (const YamlNode* layers = fields.find_written({"per_layer_config"}); layers && layers->kind == YamlNode::Kind::mapping)
       own_ = layers;
@@ -113,6 +118,14 @@ class LayerReader {
   }
 
  private:
+  /// Published files of some classes call layers with an indexer full attention, as no layer of theirs is without one
+  /// (Qwen4, dots3).
+  bool full_is_indexed() const {
+    const YamlNode* own = fields_.class_default("layer_types");
+    return own && own->text.find("indexed_attention") != std::string::npos &&
+           own->text.find("full_attention") == std::string::npos;
+  }
+
   /// The fields of one layer: what the file gives it, else what the class gives such layers.
   HfFields fields_of(std::size_t index) const {
     if (own_) {

@@ -5,7 +5,7 @@
 
 One line a model_type, numbers, flags and names of layers only. Keys with a meaning of their own:
   "names"    other names under which a class publishes a field: {"hidden_size": "n_embd"}
-  "text"     the model_type of the language model inside, and in "inside" what the outer class sets of it
+  "text"     the model_type of the language model inside, and in "inside" what the outer class sets of it (null: nothing)
   "derived"  what it makes of the width and the heads, for the width and the heads of this line alone
   "by_layer" what layers of one kind say otherwise than the others: {"full_attention": {"head_dim": 512}}
 A list with one name a layer is a text: "5*sliding_attention full_attention", in brackets where it goes on like that
@@ -29,7 +29,7 @@ UNUSED = re.compile(
     r"loss|coef|^summary_|initializer|^mask_|^problem|beam|temperature|sinkhorn|softcap|_scal|scale_|multiplier|"
     r"position_embeddings|max_position|max_length|early_stop|rescale|_lr|time_step_[lmfsi]|use_mamba|mambapy|associative|"
     r"^is_decoder|^vision_feature|_kernels$|^spec_|^seed$|^init|interpol|^num_logits|image_grid|norm_topk|kernel_dtype|"
-    r"weight_mode|alpha|beta_factor|clamp|^return|gradient|mup_|sampl|floor|flow_|spectrogram|vocoder|hifi|t2u|wavenet|"
+    r"weight_mode|(?<!attn_)alpha|beta_factor|clamp|^return|gradient|mup_|sampl|floor|flow_|spectrogram|vocoder|hifi|t2u|wavenet|"
     r"pitch_|energy_|duration|speaker|spkr|langs|^use_weighted|_path$|^id2label|^label2id|^transformers|architectures|"
     r"^dtype|^torch_dtype|^model_type|^pretraining|^attn_temp|token_ids?$|^eos_|^bos_|^pad_|_index$|^user_|^audio_(bos|eos|start|end)")
 LAYER_LISTS = {"layer_types", "mlp_layer_types", "layers_block_type", "indexer_types"}
@@ -111,6 +111,8 @@ def fields_of(cls, config):
         value = field.default
         if value is dataclasses.MISSING and field.default_factory is not dataclasses.MISSING:
             value = field.default_factory()
+        if field.name == "num_hidden_layers":  # a class may multiply its layers
+            value = said.get(field.name, value)
         if is_kept(field.name, value):
             fields[field.name] = value
     for name, value in said.items():  # what a class makes of other fields
@@ -161,8 +163,9 @@ def inside(config):
     plain = class_default(type(text))
     if plain is None:
         return text, {}
+    said = plain.to_dict()
     changed = {name: value for name, value in text.to_dict().items()
-               if is_kept(name, value) and plain.to_dict().get(name) != value}
+               if said.get(name) != value and (is_kept(name, value) or value is None and is_kept(name, said[name]))}
     return text, changed
 
 

@@ -83,7 +83,7 @@ std::tuple<std::string, std::string, Names> import_config(nb::handle config, con
   const std::optional<DType> asked = parse_dtype(dtype);
   if (!dtype.empty() && !asked) throw InputError(fmt::format("dtype: '{}' is no element type", dtype));
   if (is_text(config)) {
-    ImportedModel imported = import_model(text_of(config), name, asked);
+    ImportedModel imported = import_model(text_of(config), {.name = name, .dtype = asked});
     return {imported.model.name, imported.yaml, imported.notes};
   }
   const YamlNode tree = tree_of(config, {std::make_shared<const SourceText>(SourceText{"config", ".", {}}), 0, 0});

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 
+#include "base/suggest.h"
+#include "scenarios/hf_assumptions.h"
 #include "scenarios/hf_class_rules.h"
+#include "scenarios/hf_defaults.h"
 #include "scenarios/hf_fields.h"
 #include "scenarios/hf_layers.h"
 #include "scenarios/model_tree.h"
@@ -58,6 +62,15 @@ NamedArchitecture named_architecture(const HfFields& fields) {
   return *named;
 }
 
+/// The name itself where a class of the table has it.
+const std::string& known_class(const std::string& name) {
+  const std::vector<std::string>& known = hf_known_classes();
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    throw InputError(fmt::format("{} is no class of {}{}", in_quotes(name), hf_defaults_package(),
+                                 did_you_mean(name, known)));
+  return name;
+}
+
 /// The dtype under the first of these names that is there, as model files write it; nothing where none is.
 std::optional<YamlNode> find_dtype(const HfFields& fields, const std::vector<std::string>& names) {
   const YamlNode* node = fields.find_written(names);
@@ -95,16 +108,17 @@ bool is_hf_config(const YamlNode& root) {
 }
 
 YamlNode import_hf_config(const YamlNode& root, const std::string& name, const std::string& source,
-                          std::optional<DType> dtype) {
+                          std::optional<DType> dtype, const std::string& as_class) {
   if (root.kind != YamlNode::Kind::mapping)
     fail_at(root.place, "{}, where the fields of a config are expected", describe_json(root));
-  const HfFields fields(root);
+  const HfFields fields = as_class.empty() ? HfFields(root) : HfFields(root).as_class(known_class(as_class));
   const NamedArchitecture found = named_architecture(fields);
   YamlNode model = tree_mapping(found.place);
   tree_add(model, "name", tree_scalar(name, found.place));
   tree_add(model, "source", tree_scalar(fmt::format("{}, {}", source, found.text), found.place));
   add_dtypes(model, fields, dtype);
   add_hf_layers(model, fields);
+  refuse_unread_states(fields, model);
   return model;
 }
 

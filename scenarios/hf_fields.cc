@@ -186,6 +186,12 @@ bool HfFields::has_default_width() const {
   return true;
 }
 
+std::vector<const YamlNode*> HfFields::trees() const {
+  std::vector<const YamlNode*> all{root_};
+  for (const auto& defaults : defaults_) all.push_back(defaults.get());
+  return all;
+}
+
 bool HfFields::is_default(const YamlNode& node) const {
   return std::any_of(defaults_.begin(), defaults_.end(),
                      [&](const auto& defaults) { return node.place.text == defaults->place.text; });
@@ -207,8 +213,9 @@ InputError HfFields::missing(const std::vector<std::string>& names, const std::s
   for (const std::string& name : names) paths.push_back(path(name));
   const std::string where = text_ ? fmt::format(" in {} and at the top", text_name_) : " at the top";
   const Place place = prefix_.empty() ? Place{root_->place.text, 0, 0} : root_->key_place;
-  return error_at(place, fmt::format("field '{}' is missing: {}; looked for {}{}", paths.front(), doc,
-                                     fmt::join(paths, ", "), prefix_.empty() ? where : ""));
+  const bool is_known = has_class() || !prefix_.empty() || model_type_.empty();
+  return error_at(place, fmt::format("field '{}' is missing: {}; looked for {}{}{}", paths.front(), doc,
+                                     fmt::join(paths, ", "), prefix_.empty() ? where : "", is_known ? "" : hf_ways_out()));
 }
 
 std::optional<HfNumber> HfFields::optional_number(const std::vector<std::string>& names, std::int64_t minimum) const {

@@ -73,6 +73,8 @@ class HfFields {
   const std::string& model_type() const { return model_type_; }
   /// Whether the table of defaults has that class.
   bool has_class() const { return !defaults_.empty(); }
+  /// The trees that values are found in: the config, what an outer class sets, the defaults of the class.
+  std::vector<const YamlNode*> trees() const;
   /// Are width and heads those of the class, so that what it derives of them holds? Pre: has_class().
   bool has_default_width() const;
   /// True for a value that no file says: the default of a class.

@@ -326,6 +326,11 @@ const std::vector<FormReader>& form_readers() {
   return readers;
 }
 
+bool is_written(const HfFields& fields, const FormReader& reader) {
+  return std::any_of(reader.fields.begin(), reader.fields.end(),
+                     [&](const std::string& name) { return fields.find_written({name}) != nullptr; });
+}
+
 void check_length(const HfFields& fields, const HfPattern& pattern) {
   if (pattern.layers.empty()) throw error_at(pattern.place, pattern.field + ": no layers");
   const std::size_t size = pattern.layers.size();
@@ -397,12 +402,15 @@ HfNumber hf_num_layers(const HfFields& fields) {
   throw fields.missing({"num_hidden_layers"}, "layers of the model");
 }
 
+bool declares_hf_layers(const HfFields& fields) {
+  return std::any_of(form_readers().begin(), form_readers().end(),
+                     [&](const FormReader& reader) { return is_written(fields, reader); });
+}
+
 HfPattern read_hf_pattern(const HfFields& fields) {
   std::optional<HfPattern> first;
   for (const FormReader& reader : form_readers()) {
-    const bool is_written = std::any_of(reader.fields.begin(), reader.fields.end(),
-                                        [&](const std::string& name) { return fields.find_written({name}); });
-    if (!is_written) continue;
+    if (!is_written(fields, reader)) continue;
     const std::optional<HfPattern> pattern = reader.read(fields);
     if (!pattern) continue;
     check_length(fields, *pattern);

@@ -35,6 +35,9 @@ struct HfPattern {
 /// where a layer holds two attentions (longcat_flash), twice as many. Throws InputError where no name is declared.
 HfNumber hf_num_layers(const HfFields& fields);
 
+/// Does the config itself say which layers are of which kind, in any of the forms below?
+bool declares_hf_layers(const HfFields& fields);
+
 /// The layers of a config. Forms that list them or give a rule, each by a field of its own:
 ///   layer_types, layers_block_type  one name a layer: "full_attention", "mamba", "hybrid", …
 ///   hybrid_override_pattern         one character a layer: M, *, - and E

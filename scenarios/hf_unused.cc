@@ -5,9 +5,8 @@
 #include <algorithm>
 
 #include "base/suggest.h"
-#include "scenarios/hf_config.h"
+#include "scenarios/hf_assumptions.h"
 #include "scenarios/hf_fields.h"
-#include "scenarios/hf_layer_pattern.h"
 
 namespace hybridkv {
 
@@ -40,14 +39,14 @@ std::string field_text(const std::string& path, const YamlNode& value) {
 }
 
 bool is_false(const HfFields& fields, const std::string& name) {
-  const YamlNode* const value = fields.find({name});
+  const YamlNode* const value = fields.find_written({name});
   return value && value->kind == YamlNode::Kind::scalar && value->text == "false";
 }
 
 /// A field that limits how far attention looks back.
 void add_window(std::vector<std::string>& notes, const HfFields& fields, const YamlNode& model, const std::string& name,
                 const char* type) {
-  const YamlNode* const value = fields.find({name});
+  const YamlNode* const value = fields.find_written({name});
   if (!value || says_nothing(*value) || has_kind(model, type)) return;
   notes.push_back(fmt::format("{} is not used: no layer is declared to have it, so full attention keeps every token; "
                               "where the engine keeps less, import the config and write type: {}, window_tokens: {} "
@@ -97,7 +96,7 @@ void add_cache_types(std::vector<std::string>& notes, const std::string& path, c
 void add_mtp_layers(std::vector<std::string>& notes, const HfFields& fields) {
   for (const char* name : {"num_nextn_predict_layers", "mtp_num_hidden_layers", "mtp_num_layers", "num_mtp_layers",
                            "n_mtp_layers", "num_mtp_modules"}) {
-    const YamlNode* const value = fields.find({name});
+    const YamlNode* const value = fields.find_written({name});
     if (!value || says_nothing(*value)) continue;
     const std::string layers = value->kind == YamlNode::Kind::scalar ? value->text : "N";
     notes.push_back(fmt::format("{} is not used: multi-token-prediction layers have a cache only where the engine runs "
@@ -107,19 +106,13 @@ void add_mtp_layers(std::vector<std::string>& notes, const HfFields& fields) {
   }
 }
 
-void add_layer_facts(std::vector<std::string>& notes, const HfFields& fields, const YamlNode& model) {
-  const auto add = [&](const char* name, const char* what) {
-    const YamlNode* const value = fields.find({name});
-    if (value && !says_nothing(*value))
-      notes.push_back(fmt::format("{} is not used: {}", field_text(fields.path(name), *value), what));
-  };
-  add("num_kv_shared_layers", "every layer is planned with K and V of its own");
-  add("index_head_dim", "what an indexer keeps of a token is planned where the model file says "
-                        "indexer_bytes_per_token");
-  add("is_encoder_decoder", "the cache of cross-attention is not planned");
-  for (const char* name : {"swa_num_key_value_heads", "swa_head_dim", "swa_v_head_dim"})
-    if (has_kind(model, "sliding_window"))
-      add(name, "layers of sliding attention are planned with the heads of the others");
+/// The cache of an encoder-decoder that no plan holds: K and V of the encoder's tokens in every layer.
+void add_cross_attention(std::vector<std::string>& notes, const HfFields& fields) {
+  const YamlNode* const value = fields.root().find("is_encoder_decoder");
+  const bool is_default = !value && fields.flag("is_encoder_decoder", false);
+  if (!is_default && (!value || says_nothing(*value))) return;
+  notes.push_back("is_encoder_decoder is not used: the layers are those of the decoder, and the cache of its "
+                  "cross-attention, K and V of each token of the encoder in every layer, is not planned");
 }
 
 }  // namespace
@@ -130,7 +123,9 @@ std::vector<std::string> unused_hf_fields(const YamlNode& config, const YamlNode
   add_windows(notes, fields, model);
   add_cache_types(notes, "", config);
   add_mtp_layers(notes, fields);
-  add_layer_facts(notes, fields, model);
+  add_cross_attention(notes, fields);
+  const std::vector<std::string> assumed = hf_assumptions(fields, model);
+  notes.insert(notes.end(), assumed.begin(), assumed.end());
   return notes;
 }
 

@@ -166,6 +166,10 @@ def inside(config):
     said = plain.to_dict()
     changed = {name: value for name, value in text.to_dict().items()
                if said.get(name) != value and (is_kept(name, value) or value is None and is_kept(name, said[name]))}
+    for name in LAYER_LISTS:
+        made, usual = getattr(text, name, None), getattr(plain, name, None)
+        if made and made != usual and all(isinstance(item, str) for item in made):
+            changed[name] = layers_text(made)
     return text, changed
 
 

@@ -8,6 +8,7 @@
 #include "base/suggest.h"
 #include "scenarios/embedded_files.h"
 #include "scenarios/hf_config.h"
+#include "scenarios/hf_hub.h"
 #include "scenarios/hf_unused.h"
 #include "scenarios/json_tree.h"
 #include "scenarios/layer_pattern.h"
@@ -112,11 +113,13 @@ ModelSpec read_model_file(ReadContext& context, const std::string& path, const Y
 }  // namespace
 
 std::string model_file_path(const YamlNode& name) {
+  if (is_hub_name(name.text)) return hub_config(name.text);
   const std::filesystem::path directory = name.place.text->directory;
   return config_in((directory / name.text).lexically_normal().string());
 }
 
 std::string config_in(const std::string& path) {
+  if (is_hub_name(path)) return hub_config(path);
   const std::filesystem::path config = std::filesystem::path(path) / "config.json";
   std::error_code error;
   return std::filesystem::is_regular_file(config, error) ? config.string() : path;

@@ -44,7 +44,7 @@ std::string explain_answer(const Json& json) {
 std::string models_answer(const Json&) { return render_models(list_models("", ""), Format::json); }
 
 std::string import_answer(const Json& json) {
-  const ImportedModel imported = import_model(json.value("path", std::string()), json.value("name", std::string()));
+  const ImportedModel imported = import_model(json.value("path", std::string()), {.name = json.value("name", std::string())});
   return Json{{"model", imported.model.name}, {"layers", imported.model.layers.size()}, {"yaml", imported.yaml},
               {"notes", imported.notes}}
       .dump();

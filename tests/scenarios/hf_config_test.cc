@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "planner/plan.h"
@@ -66,7 +67,7 @@ TEST_CASE("golden: published configurations give the plans of the shipped models
     CAPTURE(file.stem().string());
     const ShippedModel* shipped = find_shipped_model(file.stem().string());
     REQUIRE(shipped != nullptr);
-    const ModelSpec imported = import_model(file.string(), "").model;
+    const ModelSpec imported = import_model(file.string()).model;
     CHECK(imported.name == shipped->model.name);
     CHECK(imported.layers == shipped->model.layers);
     for (const EngineSpec& engine : engines()) {
@@ -81,7 +82,7 @@ TEST_CASE("golden: published configurations give the plans of the shipped models
 TEST_CASE("law: the model file of a configuration reads back as the same model") {
   for (const fs::path& file : published_configs()) {
     CAPTURE(file.stem().string());
-    const ImportedModel imported = import_model(file.string(), "");
+    const ImportedModel imported = import_model(file.string());
     CHECK(read_back(imported.yaml) == imported.model);
   }
 }
@@ -91,18 +92,18 @@ TEST_CASE("law: any name of a model is read back from its model file") {
   for (const char* name :
        {"~", "null", "1", "0x1", "yes", "true", "- a", "a: b", "#x", "'", "*", "&a", "?", "{", " a ", "é"}) {
     CAPTURE(name);
-    CHECK(read_back(import_model(config, name).yaml).name == name);
+    CHECK(read_back(import_model(config, {.name = name}).yaml).name == name);
   }
   CHECK(rc::check("printable names", [&] {
     const auto name = *rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::inRange<char>(' ', 127)));
-    RC_ASSERT(read_back(import_model(config, name).yaml).name == name);
+    RC_ASSERT(read_back(import_model(config, {.name = name}).yaml).name == name);
   }));
 }
 
 TEST_CASE("golden: a model file in the style of the shipped ones") {
   const std::string path = HYBRIDKV_TEST_DATA "/scenarios/configs/Nemotron-3-Nano-30B-A3B.json";
   CHECK(
-      import_model(path, "nano \"30B\": #1").yaml ==
+      import_model(path, {.name = "nano \"30B\": #1"}).yaml ==
       "name: \"nano \\\"30B\\\": #1\"\n"
       "source: " +
           path +
@@ -180,9 +181,7 @@ TEST_CASE("golden: the ways in which Mamba heads are declared") {
                 "of them is wrong"));
   CHECK(mamba(", \"mamba_d_ssm\": 25")
             .starts_with("mamba_d_ssm: 25 channels are no multiple of 8 mamba heads (mamba_n_heads in line 1)"));
-  CHECK(mamba("") ==
-        "field 'mamba_d_head' is missing: channels of one mamba head; looked for mamba_d_head, mamba_d_ssm, "
-        "mamba_expand at the top");
+  CHECK(mamba("") == "16");  // of twice hidden_size, as the class says
 }
 
 TEST_CASE("golden: a scenario names a config as it names a model file") {
@@ -202,6 +201,38 @@ TEST_CASE("edge: what the planner refuses is shown where the config says it") {
   REQUIRE(place != nullptr);
   CHECK(place->line == 20);
   CHECK(place->text->name.ends_with("granite-4.0-h-small.json"));
+}
+
+TEST_CASE("golden: a config read as another class") {
+  const std::string config = "{\"model_type\": \"my_own\", \"dtype\": \"bfloat16\", \"num_hidden_layers\": 4}";
+  const YamlNode root = parse_json(config, {"config.json", "", {}});
+  const std::string yaml = model_yaml(import_hf_config(root, "x", "config.json", {}, "qwen3_next"));
+  CHECK(yaml.find("m: {type: gdn, key_heads: 16, value_heads: 32, key_head_dim: 128") != std::string::npos);
+  CHECK(yaml.find("layers: \"mmma\"") != std::string::npos);
+  CHECK(error_of([&] { import_hf_config(root, "x", "config.json", {}, "qwen3_nexd"); }) ==
+        "'qwen3_nexd' is no class of transformers 5.23.0; did you mean 'qwen3_next'?");
+}
+
+TEST_CASE("golden: the field behind each number, and what Transformers keeps otherwise") {
+  const fs::path folder = HYBRIDKV_TEST_DATA "/scenarios/published";
+  const ImportedModel model = import_model((folder / "qwen3-next-interval.json").string());
+  const auto number = [&](const std::string& key) {
+    for (const ImportedNumber& found : model.numbers)
+      if (found.key == key) return found.field + " = " + found.value + ", " + found.origin;
+    return std::string("none");
+  };
+  CHECK(number("kinds.a.kv_heads") == "num_key_value_heads = 2, class default of qwen3_next in transformers 5.23.0");
+  CHECK(number("layers").starts_with("full_attention_interval = (mmma)12, "));
+  CHECK(number("layers").ends_with("qwen3-next-interval.json:1:" + std::to_string(166)));
+  REQUIRE(model.readings.size() == 1);
+  CHECK(model.readings[0] == "m: engines keep 3 rows of the convolution (taps - 1) and one for each draft token; Transformers "
+                             "keeps 4, and the recurrent state in float32 whatever the model's dtype");
+}
+
+TEST_CASE("golden: the template is a model file of nine lines that plans") {
+  const std::string text = model_template();
+  CHECK(std::count(text.begin(), text.end(), '\n') == 9);
+  CHECK(read_back(text).layers.size() == 48);
 }
 
 TEST_CASE("edge: names of models from paths") {

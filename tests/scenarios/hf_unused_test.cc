@@ -56,7 +56,7 @@ TEST_CASE("edge: a config whose every field is used has no notes") {
     CAPTURE(entry.path());
     const std::string name = entry.path().stem().string();
     const bool has_window = name == "plamo-2-1b", has_mtp = name == "Qwen3.5-27B";
-    CHECK(import_model(entry.path().string(), "").notes.size() == (has_window || has_mtp ? 1 : 0));
+    CHECK(import_model(entry.path().string()).notes.size() == (has_window || has_mtp ? 1 : 0));
   }
 }
 
@@ -111,11 +111,29 @@ TEST_CASE("edge: a quantised KV cache is named, with the flag that plans it") {
   CHECK(notes_of("\"quantization_config\": {\"kv_cache_scheme\": null}, \"kv_cache_dtype\": \"auto\",").empty());
 }
 
-TEST_CASE("edge: shared K and V, indexers and patterns that the architecture does not go by are named") {
-  require_note("\"num_kv_shared_layers\": 2,", "num_kv_shared_layers '2'", "of its own");
-  require_note("\"index_head_dim\": 128,", "index_head_dim '128'", "indexer_bytes_per_token");
-  require_note("\"layers_block_type\": [\"attention\"],", "layers_block_type", "other fields");
-  CHECK(notes_of("\"num_kv_shared_layers\": 0,").empty());
+TEST_CASE("edge: the cache of an encoder-decoder that no plan holds is named") {
+  const YamlNode root = parse_json("{\"model_type\": \"t5\", \"dtype\": \"bfloat16\"}", {"config.json", "", {}});
+  const std::vector<std::string> notes = unused_hf_fields(root, import_hf_config(root, "x", "config.json"));
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].find("cross-attention") != std::string::npos);
+  CHECK(notes_of("\"is_encoder_decoder\": false,").empty());
+}
+
+TEST_CASE("golden: what is taken for granted of a class that is not known") {
+  const auto notes = [](const std::string& fields) {
+    const YamlNode root = parse_json("{\"model_type\": \"my_own\", \"dtype\": \"bfloat16\", \"num_hidden_layers\": 2, "
+                                     "\"hidden_size\": 64, \"num_attention_heads\": 4" + fields + "}",
+                                     {"config.json", "", {}});
+    return unused_hf_fields(root, import_hf_config(root, "x", "config.json"));
+  };
+  const std::vector<std::string> all = notes("");
+  REQUIRE(all.size() == 3);
+  CHECK(all[0] == "'my_own' is no class of transformers 5.23.0, so it is read by its fields; assumed: all layers are alike "
+                  "(no layer_types says otherwise)");
+  CHECK(all[1].find("each query head has K and V of its own (no num_key_value_heads") != std::string::npos);
+  CHECK(all[2].find("a head has its share of hidden_size (no head_dim") != std::string::npos);
+  CHECK(notes(", \"layer_types\": [\"full_attention\", \"full_attention\"], \"num_key_value_heads\": 2, \"head_dim\": 8")
+            .empty());
 }
 
 TEST_CASE("edge: multi-token-prediction layers are named under every name that configs give them") {

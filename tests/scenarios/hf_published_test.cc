@@ -1,0 +1,145 @@
+// Published configs against what Transformers 5.23 keeps of them, layer by layer (../shared/cases/configs: the modelling
+// code was run and its cache taken apart). Some of them stand in tests/data/scenarios/published.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "scenarios/model_import.h"
+#include "test_paths.h"
+
+namespace hybridkv::test {
+
+namespace {
+
+using nlohmann::json;
+
+/// Elements of all tensors of a state with one row of a convolution fewer than Transformers keeps.
+std::int64_t serving_elements(const json& kind) {
+  std::int64_t elements = 0;
+  for (const json& conv : kind.value("conv", json::array())) elements += conv["shape"][0].get<std::int64_t>() *
+                                                                        (conv["shape"][1].get<std::int64_t>() - 1);
+  for (const json& state : kind.value("state", json::array())) {
+    std::int64_t product = 1;
+    for (const json& extent : state["shape"]) product *= extent.get<std::int64_t>();
+    elements += product;
+  }
+  return elements;
+}
+
+std::int64_t elements_of(const RecurrentSpec& layer) {
+  std::int64_t elements = 0;
+  for (const StateTensor& tensor : state_of(layer, {}).tensors) elements += tensor.layout.num_elements();
+  return elements;
+}
+
+/// What a layer of attention keeps, as text: "latent 512 64, window 0".
+std::string attention_text(const AttentionSpec& layer) {
+  if (layer.kind == AttentionKind::mla)
+    return fmt::format("latent {} {}, window {}", layer.head_size_v, layer.head_size_k - layer.head_size_v,
+                       layer.window_tokens);
+  return fmt::format("{} heads of {} and {}, window {}", layer.kv_heads, layer.head_size_k, layer.head_size_v,
+                     layer.window_tokens);
+}
+
+std::string attention_text(const json& layer) {
+  const std::int64_t window = layer.contains("window") ? layer["window"].get<std::int64_t>() : 0;
+  if (layer.contains("latent"))
+    return fmt::format("latent {} {}, window {}", layer["latent"].get<std::int64_t>(), layer["rope"].get<std::int64_t>(),
+                       window);
+  return fmt::format("{} heads of {} and {}, window {}", layer["kv_heads"].get<std::int64_t>(),
+                     layer["k_dim"].get<std::int64_t>(), layer["v_dim"].get<std::int64_t>(), window);
+}
+
+/// The first layer that is another than the record says; empty where all agree.
+std::string difference(const ModelSpec& model, const json& record) {
+  std::size_t index = 0;
+  for (const json& run : record["runs"])
+    for (int i = 0; i < run[1].get<int>(); ++i, ++index) {
+      if (index == model.layers.size()) return fmt::format("{} layers", index);
+      const json& kind = record["kinds"][run[0].get<std::string>()];
+      const LayerSpec& layer = model.layers[index];
+      const std::string ours = layer.attention ? attention_text(*layer.attention) : "none";
+      const std::string theirs = kind.contains("attention") ? attention_text(kind["attention"]) : "none";
+      if (ours != theirs) return fmt::format("layer {}: {}, not {}", index, ours, theirs);
+      const std::int64_t state = layer.recurrent ? elements_of(*layer.recurrent) : 0;
+      if (state != serving_elements(kind)) return fmt::format("layer {}: a state of {} elements", index, state);
+    }
+  return index == model.layers.size() ? "" : fmt::format("{} layers, not {}", model.layers.size(), index);
+}
+
+std::vector<json> records_of(const std::filesystem::path& folder) {
+  std::ifstream file(folder / "expected.jsonl");
+  REQUIRE(file.is_open());
+  std::vector<json> records;
+  for (std::string line; std::getline(file, line);) records.push_back(json::parse(line));
+  return records;
+}
+
+}  // namespace
+
+TEST_CASE("golden: published configs give what their modelling code keeps") {
+  const std::filesystem::path folder = HYBRIDKV_TEST_DATA "/scenarios/published";
+  const std::vector<json> records = records_of(folder);
+  for (const json& record : records) {
+    const std::string name = record["config"];
+    CAPTURE(name);
+    CHECK(difference(import_model((folder / name).string()).model, record) == "");
+  }
+  CHECK(records.size() >= 35);
+}
+
+TEST_CASE("edge: a record that says something else of a layer is told") {
+  const std::filesystem::path folder = HYBRIDKV_TEST_DATA "/scenarios/published";
+  for (json record : records_of(folder)) {
+    const std::string name = record["config"];
+    if (name != "bamba-9b.json" && name != "gemma-4-31b.json") continue;
+    const ModelSpec model = import_model((folder / name).string()).model;
+    json more = record;
+    more["runs"].push_back(more["runs"][0]);
+    CHECK(difference(model, more) != "");
+    for (json& kind : record["kinds"]) {
+      if (kind.contains("attention")) kind["attention"]["k_dim"] = 7;
+      if (kind.contains("state")) kind["state"][0]["shape"][0] = 7;
+    }
+    CHECK(difference(model, record) != "");
+  }
+}
+
+/// Configs whose kinds of cache are not planned, each refused by the name of its kind.
+const std::set<std::string> refused_kinds = {
+    "deepseek_v4.bare.config.json", "deepseek_v4.config.json", "deepseek_v4.saved.config.json",
+    "unlimited_ocr.config.json",
+};
+
+TEST_CASE("golden: all published configs of the shared cases") {
+  const char* folder = std::getenv("HYBRIDKV_CASES_DIR");
+  if (!folder || !std::filesystem::exists(std::filesystem::path(folder) / "configs")) {
+    MESSAGE("skipped: HYBRIDKV_CASES_DIR names no folder with configs");
+    return;
+  }
+  const std::filesystem::path configs = std::filesystem::path(folder) / "configs";
+  int equal = 0;
+  for (const json& record : records_of(configs)) {
+    const std::string name = record["config"];
+    CAPTURE(name);
+    if (refused_kinds.contains(name)) {
+      CHECK_THROWS_AS(import_model((configs / name).string()), InputError);
+      continue;
+    }
+    if (!record.contains("runs")) continue;
+    const std::string found = difference(import_model((configs / name).string()).model, record);
+    CHECK(found == "");
+    equal += found.empty() ? 1 : 0;
+  }
+  MESSAGE(equal << " configs equal in every layer");
+}
+
+}  // namespace hybridkv::test

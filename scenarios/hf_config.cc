@@ -107,11 +107,19 @@ bool is_hf_config(const YamlNode& root) {
   return root.find("model_type") || root.find("architectures") || root.find("text_config");
 }
 
-YamlNode import_hf_config(const YamlNode& root, const std::string& name, const std::string& source,
-                          std::optional<DType> dtype, const std::string& as_class) {
+HfFields hf_fields(const YamlNode& root, const std::string& as_class) {
   if (root.kind != YamlNode::Kind::mapping)
     fail_at(root.place, "{}, where the fields of a config are expected", describe_json(root));
-  const HfFields fields = as_class.empty() ? HfFields(root) : HfFields(root).as_class(known_class(as_class));
+  return as_class.empty() ? HfFields(root) : HfFields(root).as_class(known_class(as_class));
+}
+
+YamlNode import_hf_config(const YamlNode& root, const std::string& name, const std::string& source,
+                          std::optional<DType> dtype, const std::string& as_class) {
+  return import_hf_fields(hf_fields(root, as_class), name, source, dtype);
+}
+
+YamlNode import_hf_fields(const HfFields& fields, const std::string& name, const std::string& source,
+                          std::optional<DType> dtype) {
   const NamedArchitecture found = named_architecture(fields);
   YamlNode model = tree_mapping(found.place);
   tree_add(model, "name", tree_scalar(name, found.place));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "scenarios/hf_fields.h"
 #include "scenarios/yaml_tree.h"
 
 namespace hybridkv {
@@ -22,6 +23,13 @@ bool is_hf_config(const YamlNode& root);
 /// names looked for), a value that is no number, and fields that contradict each other.
 YamlNode import_hf_config(const YamlNode& root, const std::string& name, const std::string& source,
                           std::optional<DType> dtype = {}, const std::string& as_class = "");
+
+/// The same from the fields of a config, which the values of the model file then stand in.
+YamlNode import_hf_fields(const HfFields& fields, const std::string& name, const std::string& source,
+                          std::optional<DType> dtype = {});
+
+/// The fields of a config, read as this class says, or as its own where the name is empty.
+HfFields hf_fields(const YamlNode& root, const std::string& as_class);
 
 /// The name for the model of a config at this path: that of the file without ".json", or of its folder where the file
 /// is called config.json; "imported" where there is neither, and for standard input.

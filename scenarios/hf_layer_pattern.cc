@@ -321,7 +321,6 @@ const std::vector<FormReader>& form_readers() {
       {{"mamba_step"}, step_pattern},
       {{"sparse_attention_config"}, sparse_pattern},
       {{"no_rope_layers"}, rope_pattern},
-      {{"use_sliding_window"}, window_layers_pattern},
   };
   return readers;
 }
@@ -419,6 +418,7 @@ HfPattern read_hf_pattern(const HfFields& fields) {
     else
       first = pattern;
   }
+  if (!first) first = window_layers_pattern(fields);
   if (!first) first = class_pattern(fields);
   return looped(fields, first ? *first : plain_pattern(fields));
 }

@@ -36,9 +36,19 @@ class Kinds {
   }
 
   bool empty() const { return kinds_.entries.empty(); }
-  YamlNode take() { return std::move(kinds_); }
+  /// All of them: those with K and V first, then states, then layers that cache nothing.
+  YamlNode take() {
+    std::stable_sort(kinds_.entries.begin(), kinds_.entries.end(),
+                     [](const YamlEntry& a, const YamlEntry& b) { return rank(a.value) < rank(b.value); });
+    return std::move(kinds_);
+  }
 
  private:
+  static int rank(const YamlNode& kind) {
+    if (kind.find("type")->text == "none") return 2;
+    return kind.find("query_heads") ? 0 : 1;
+  }
+
   static std::string text_of(const YamlNode& kind) {
     std::string text;
     for (const YamlEntry& entry : kind.entries) text += entry.key + "=" + entry.value.text + ";";

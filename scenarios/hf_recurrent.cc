@@ -122,8 +122,9 @@ YamlNode mamba2_kind(const HfFields& fields) {
 
 YamlNode zamba2_kind(const HfFields& fields) {
   const std::vector<std::string> expand_names{"mamba_expand", "expansion_factor"};
-  if (fields.find_written(published_field<Mamba2Spec>("zamba2", "heads").names) || fields.has_class())
-    return mamba2_with_inner_size(fields, "zamba2", expand_names);
+  const bool says_heads = fields.find_written(published_field<Mamba2Spec>("zamba2", "heads").names) != nullptr;
+  const bool says_channels = fields.find_written(published_field<Mamba2Spec>("zamba2", "head_dim").names) != nullptr;
+  if (says_heads || !says_channels) return mamba2_with_inner_size(fields, "zamba2", expand_names);
   // Earlier files declare the channels of a head and leave the number of heads to the inner size.
   const auto inner = inner_size(fields, expand_names);
   const auto head = fields.optional_number(published_field<Mamba2Spec>("zamba2", "head_dim").names);

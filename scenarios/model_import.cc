@@ -25,8 +25,8 @@ ImportedModel import_model(const std::string& path_or_folder, const ImportOption
   const YamlNode config = parse_json(file.text, {shown, std::filesystem::path(path).parent_path().string(), {}});
   const std::string given = is_hub_name(path_or_folder) ? path_or_folder.substr(path_or_folder.rfind('/') + 1) : "";
   const std::string name = !options.name.empty() ? options.name : !given.empty() ? given : hf_model_name(path);
-  const YamlNode model = import_hf_config(config, name, shown, options.dtype, options.as_class);
-  const HfFields fields = options.as_class.empty() ? HfFields(config) : HfFields(config).as_class(options.as_class);
+  const HfFields fields = hf_fields(config, options.as_class);
+  const YamlNode model = import_hf_fields(fields, name, shown, options.dtype);
   ReadContext context;
   return {read_model_mapping(context, "model", model).model, model_yaml(model), unused_hf_fields(config, model),
           hf_numbers(fields, model), hf_readings(model)};

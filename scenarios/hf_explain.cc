@@ -27,7 +27,7 @@ void add_number(std::vector<ImportedNumber>& numbers, const HfFields& fields, co
                 const YamlNode& value) {
   ImportedNumber number{key, value.text, "", to_string(value.place)};
   for (const YamlNode* tree : fields.trees())
-    if (tree->place.text == value.place.text && number.field.empty())
+    if (tree->place.text == value.place.text && number.field.empty() && !key.ends_with(".type"))
       number.field = path_at(*tree, value.place, "").value_or("");
   if (fields.is_default(value)) number.origin = value.place.text->name;
   numbers.push_back(std::move(number));

@@ -19,6 +19,13 @@ enum class AttentionKind {
   indexer,         ///< no attention: what sparse attention keeps of every token to choose by, in the table of its layer
 };
 
+/// What sparse attention keeps of the tokens of a layer beside its K and V, to choose by.
+struct IndexerSpec {
+  std::int64_t bytes_per_entry = 0;   ///< >= 1
+  std::int64_t tokens_per_entry = 1;  ///< that share an entry, >= 1
+  bool operator==(const IndexerSpec&) const = default;
+};
+
 /// One attention layer of a model, before any split over ranks.
 /// Example: Qwen3.5-397B: full, 32 query heads, 2 KV heads, head size 256 for K and V.
 struct AttentionSpec {
@@ -28,6 +35,7 @@ struct AttentionSpec {
   std::int64_t head_size_k = 0;    ///< elements of K per head; for mla kv_lora_rank + rope_dim, the latent
   std::int64_t head_size_v = 0;    ///< elements of V per head; for mla kv_lora_rank, part of the same latent
   std::int64_t window_tokens = 0;  ///< sliding_window and chunked_local only, >= 1
+  std::optional<IndexerSpec> indexer;  ///< full and mla only; of kind indexer itself
   bool operator==(const AttentionSpec&) const = default;
 };
 

@@ -48,7 +48,7 @@ PageBytes own_pages(std::span<const SpecPlan> specs, std::int64_t block) {
   PageBytes pages;
   for (const SpecPlan& spec : specs)
     if (spec.attention)
-      pages.push_back(Checked(spec.block_size_tokens) * spec.bytes_per_token);
+      pages.push_back(spec.bytes_of_tokens(spec.block_size_tokens));
     else
       pages.push_back(pads && spec.ring_tokens == 0 ? padded : spec.state->bytes);
   return pages;

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "mamba/reduction.h"
+#include "planner/indexers.h"
 
 namespace hybridkv {
 
@@ -51,8 +52,8 @@ struct Scale : Reduction {
 
 ModelSpec scaled_model(const ModelSpec& model, std::int64_t scale, std::optional<KvFormat> format) {
   expects(scale >= 1, "a scale divides");
-  ModelSpec result = model;
-  result.indexer_bytes_per_token = result.ring_tokens = result.ring_bytes_per_token = 0;  // no network computes them
+  ModelSpec result = without_indexers(model);  // no network computes them, nor rings
+  result.ring_tokens = result.ring_bytes_per_token = 0;
   if (scale == 1) return result;
   const Scale scaled{{scale}, format};
   for (LayerSpec& layer : result.layers) {

@@ -35,7 +35,7 @@ struct AttentionGeometry {
   std::int64_t kv_heads = 0;       ///< of this rank
   std::int64_t head_size_k = 0;    ///< elements; mla: the whole latent
   std::int64_t head_size_v = 0;    ///< elements
-  std::int64_t window_tokens = 0;  ///< sliding_window and chunked_local only
+  std::int64_t window_tokens = 0;  ///< sliding_window, chunked_local, and mla where it keeps no more
   bool operator==(const AttentionGeometry&) const = default;
 };
 

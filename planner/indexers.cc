@@ -8,14 +8,6 @@
 
 namespace hybridkv {
 
-namespace {
-
-bool sees_every_token(const AttentionSpec& attention) {
-  return attention.kind == AttentionKind::full || (attention.kind == AttentionKind::mla && attention.window_tokens == 0);
-}
-
-}  // namespace
-
 bool has_indexers(const ModelSpec& model) {
   return std::any_of(model.layers.begin(), model.layers.end(),
                      [](const LayerSpec& layer) { return layer.attention && layer.attention->indexer; });

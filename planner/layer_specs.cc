@@ -28,9 +28,7 @@ void add_layer(std::vector<LayerSet>& sets, std::int64_t layer, std::optional<At
 AttentionSpec mtp_attention(const ModelSpec& model) {
   if (model.mtp) return *model.mtp;
   for (const LayerSpec& layer : model.layers)
-    if (layer.attention &&
-        (layer.attention->kind == AttentionKind::full || layer.attention->kind == AttentionKind::mla))
-      return *layer.attention;
+    if (layer.attention && sees_every_token(*layer.attention)) return *layer.attention;
   throw SpecError("engine.mtp_layers", "model " + model.name +
                                            " has no full-attention layer for the MTP layers to join; give model.mtp "
                                            "or set mtp_layers to 0");
@@ -41,7 +39,7 @@ void forget_windows(std::vector<LayerSet>& sets) {
   std::vector<LayerSet> merged;
   for (LayerSet& set : sets) {
     if (set.attention && set.attention->window_tokens > 0) {
-      set.attention->kind = AttentionKind::full;
+      if (set.attention->kind != AttentionKind::mla) set.attention->kind = AttentionKind::full;
       set.attention->window_tokens = 0;
     }
     const auto same = std::find_if(merged.begin(), merged.end(), [&](const LayerSet& other) {

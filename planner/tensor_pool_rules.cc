@@ -67,10 +67,13 @@ void refuse_unplanned_layers(const ModelSpec& model, const EngineSpec& engine) {
 void validate_sequence_rows(const ModelSpec& model, const EngineSpec& engine) {
   validate_requests(engine);
   refuse_unplanned_layers(model, engine);
-  for (const LayerSpec& layer : model.layers)
-    if (layer.attention && layer.attention->kind == AttentionKind::chunked_local)
-      throw SpecError("engine.release", fmt::format("{} is not planned for chunks of attention; take another release",
-                                                    title_of(engine)));
+  for (const LayerSpec& layer : model.layers) {
+    if (!layer.attention) continue;
+    const bool chunks = layer.attention->kind == AttentionKind::chunked_local;
+    if (chunks || (layer.attention->kind == AttentionKind::mla && layer.attention->window_tokens > 0))
+      throw SpecError("engine.release", fmt::format("{} is not planned for {}; take another release", title_of(engine),
+                                                    chunks ? "chunks of attention" : "latents with a window"));
+  }
   cell_types_of(engine);
 }
 

@@ -63,8 +63,9 @@ void validate(const AttentionSpec& attention, const std::string& path) {
                                                        attention.query_heads, attention.kv_heads));
   const bool windowed =
       attention.kind == AttentionKind::sliding_window || attention.kind == AttentionKind::chunked_local;
-  if (windowed) tokens(attention.window_tokens, path + ".window_tokens");
-  if (!windowed && attention.window_tokens != 0)
+  const bool may_slide = attention.kind == AttentionKind::mla && attention.window_tokens != 0;
+  if (windowed || may_slide) tokens(attention.window_tokens, path + ".window_tokens");
+  if (!windowed && !may_slide && attention.window_tokens != 0)
     throw SpecError(path + ".window_tokens", fmt::format("is {}, but {} has no window", attention.window_tokens,
                                                          to_string(attention.kind)));
   validate_indexer(attention, path);

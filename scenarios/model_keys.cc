@@ -100,7 +100,9 @@ KindSection mla_kind() {
                     spec.head_size_v = rank;
                   })
       .integer_by(count("rope_dim", "channels that the latent keeps for RoPE; default 0", 0),
-                  [](AttentionSpec& spec, std::int64_t channels) { spec.head_size_k += channels; });
+                  [](AttentionSpec& spec, std::int64_t channels) { spec.head_size_k += channels; })
+      .integer(tokens("window_tokens", "tokens it looks back on, where it keeps no more; default: all of them"),
+               &AttentionSpec::window_tokens);
   add_indexer_keys(keys);
   keys.check(check_indexer);
   AttentionSpec start = of_kind(AttentionKind::mla);

@@ -25,6 +25,8 @@ struct Scale : Reduction {
   }
 
   AttentionSpec operator()(AttentionSpec layer) const {
+    if (layer.window_tokens > 0)
+      layer.window_tokens = std::max(std::min<std::int64_t>(12, layer.window_tokens), layer.window_tokens / by / by);
     const std::int64_t queries_per_head = layer.query_heads / layer.kv_heads;
     if (layer.kind == AttentionKind::mla) {
       layer.query_heads = heads(layer.query_heads);
@@ -38,8 +40,6 @@ struct Scale : Reduction {
     layer.query_heads = queries_per_head * layer.kv_heads;
     layer.head_size_k = head_size(layer.head_size_k);
     layer.head_size_v = head_size(layer.head_size_v);
-    if (layer.window_tokens > 0)
-      layer.window_tokens = std::max(std::min<std::int64_t>(12, layer.window_tokens), layer.window_tokens / by / by);
     return layer;
   }
 

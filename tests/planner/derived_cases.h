@@ -70,6 +70,7 @@ inline void add_allocations(std::vector<DerivedCase>& all) {
       ModelSpec partial = dense;
       for (std::size_t i = 3; i < partial.layers.size(); ++i) partial.layers[i].attention->indexer = IndexerSpec{132, 16};
       add("indexers of some layers, for 16 tokens", partial, order, CacheMode::align);
+      add("latents with a window", with_windows(kimi_k3(), AttentionKind::mla), order, CacheMode::align);
     }
     DerivedCase& drafted = add("a draft of other pages", qwen35_397b(), order, CacheMode::align);
     drafted.engine.speculative_tokens = 1;

@@ -130,6 +130,22 @@ TEST_CASE("law: indexers of some layers, a row a token or for several, pass ever
     }
 }
 
+TEST_CASE("law: latents with a window beside others pass every check, and faults are found") {
+  const AttentionSpec latent{.kind = AttentionKind::mla, .query_heads = 4, .kv_heads = 1, .head_size_k = 24,
+                             .head_size_v = 16};
+  ModelSpec model = uniform(latent, 6);
+  for (std::size_t i = 1; i < 6; i += 2) {
+    model.layers[i].attention->head_size_k = 40;
+    model.layers[i].attention->window_tokens = 40;
+  }
+  for (const CacheOrder order : {CacheOrder::blnhc, CacheOrder::blhnc}) {
+    const CachePlan plan = plan_of(model, engine_of(order));
+    CHECK(plan.groups.size() == 2);
+    require_sound(plan, "windows on latents");
+    CHECK_FALSE(faults_without_place(plan).contains("lost-kv"));
+  }
+}
+
 TEST_CASE("law: uniform attention, windows and latents pass every check in all six orders") {
   const AttentionSpec latent{.kind = AttentionKind::mla, .query_heads = 2, .kv_heads = 1, .head_size_k = 24,
                              .head_size_v = 16};

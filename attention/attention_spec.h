@@ -14,9 +14,16 @@ enum class AttentionKind {
   full,            ///< every earlier token
   sliding_window,  ///< the last `window_tokens` tokens
   chunked_local,   ///< the tokens of its own chunk of `window_tokens`
-  mla,             ///< every earlier token, through one shared latent per token
+  mla,             ///< every earlier token, or those of a window, through one shared latent per token
   hidden_state,    ///< no attention: an auxiliary layer that caches one vector per token, as a latent without heads
   indexer,         ///< no attention: what sparse attention keeps of every token to choose by, in the table of its layer
+};
+
+/// What sparse attention keeps of the tokens of a layer beside its K and V, to choose by.
+struct IndexerSpec {
+  std::int64_t bytes_per_entry = 0;   ///< >= 1
+  std::int64_t tokens_per_entry = 1;  ///< that share an entry, >= 1
+  bool operator==(const IndexerSpec&) const = default;
 };
 
 /// One attention layer of a model, before any split over ranks.
@@ -27,7 +34,8 @@ struct AttentionSpec {
   std::int64_t kv_heads = 0;       ///< >= 1; 1 for mla
   std::int64_t head_size_k = 0;    ///< elements of K per head; for mla kv_lora_rank + rope_dim, the latent
   std::int64_t head_size_v = 0;    ///< elements of V per head; for mla kv_lora_rank, part of the same latent
-  std::int64_t window_tokens = 0;  ///< sliding_window and chunked_local only, >= 1
+  std::int64_t window_tokens = 0;  ///< sliding_window and chunked_local >= 1; of mla where it keeps no more; else 0
+  std::optional<IndexerSpec> indexer;  ///< full and mla only; of kind indexer itself
   bool operator==(const AttentionSpec&) const = default;
 };
 
@@ -45,6 +53,11 @@ constexpr std::string_view to_string(AttentionKind value) { return name_in(atten
 /// One vector per token without heads, which every rank holds whole: mla, hidden_state and indexer.
 constexpr bool is_latent(AttentionKind kind) {
   return kind == AttentionKind::mla || kind == AttentionKind::hidden_state || kind == AttentionKind::indexer;
+}
+
+/// Does the layer look at every earlier token?
+constexpr bool sees_every_token(const AttentionSpec& layer) {
+  return layer.kind == AttentionKind::full || (layer.kind == AttentionKind::mla && layer.window_tokens == 0);
 }
 
 /// The layer with as many heads more as let the ranks share them: KV heads up to a multiple of TP, query heads in

@@ -43,10 +43,12 @@ constexpr std::string_view to_string(MaskKind kind) {
   }
 }
 
-/// The mask of a layer of that kind; mla sees every earlier token.
+/// The mask of a layer of that kind; mla sees every earlier token where it has no window.
 constexpr KeyMask key_mask(AttentionKind kind, std::int64_t window_tokens) {
   switch (kind) {
     case AttentionKind::sliding_window: return {MaskKind::sliding_window, window_tokens};
+    case AttentionKind::mla:
+      return window_tokens > 0 ? KeyMask{MaskKind::sliding_window, window_tokens} : KeyMask{};
     case AttentionKind::chunked_local: return {MaskKind::chunked_local, window_tokens};
     default: return {};
   }

@@ -77,8 +77,8 @@ class AllocationDecisions {
   Term blocks() const { return {"num_blocks", plan_.num_blocks(), "blocks"}; }
   Term content() const { return {"C", places_.content_bytes, "bytes"}; }
   Term heads() const { return {"H", places_.heads, ""}; }
-  Term tokens() const { return {"N", spec_.state ? 1 : spec_.block_size_tokens, "tokens"}; }
-  Term kernel_tokens() const { return {"b", spec_.kernel_block_size_tokens, "tokens"}; }
+  Term tokens() const { return {"N", spec_.state ? 1 : spec_.block_entries(), "tokens"}; }
+  Term kernel_tokens() const { return {"b", spec_.kernel_entries(), "tokens"}; }
   Term layers() const { return {"L", static_cast<std::int64_t>(group_.pages.size()), ""}; }
   bool has_heads_outside() const { return order_ == CacheOrder::lhbnc && places_.heads > 1; }
 
@@ -112,7 +112,7 @@ class AllocationDecisions {
     const std::int64_t element = element_bytes(view.dtype);
     if (axis == "block" && spec_.attention)
       push(symbol, extent, "", "block = num_blocks * B / b",
-           {blocks(), {"B", spec_.block_size_tokens, "tokens"}, kernel_tokens()});
+           {blocks(), {"B", spec_.block_entries(), "tokens"}, kernel_tokens()});
     else if (axis == "block")
       push(symbol, extent, "", "block = num_blocks", {blocks()});
     else if (spec_.state)
@@ -138,7 +138,7 @@ class AllocationDecisions {
     } else if (axis == "block") {  // split into kernel blocks
       push(symbol, elements, "elements", "stride = block stride * b / (B * element)",
            {{"block stride", block_stride().value(), "bytes"}, kernel_tokens(),
-            {"B", spec_.block_size_tokens, "tokens"}, element});
+            {"B", spec_.block_entries(), "tokens"}, element});
     } else {
       push(symbol, elements, "elements",
            spec_.state ? "the elements inside it, one behind the other" : "1: channels lie one behind the other", {});

@@ -35,7 +35,7 @@ struct AttentionGeometry {
   std::int64_t kv_heads = 0;       ///< of this rank
   std::int64_t head_size_k = 0;    ///< elements; mla: the whole latent
   std::int64_t head_size_v = 0;    ///< elements
-  std::int64_t window_tokens = 0;  ///< sliding_window and chunked_local only
+  std::int64_t window_tokens = 0;  ///< sliding_window, chunked_local, and mla where it keeps no more
   bool operator==(const AttentionGeometry&) const = default;
 };
 
@@ -67,7 +67,8 @@ struct SpecPlan {
   std::int64_t kernel_block_size_tokens = 0;  ///< b; recurrent: the block
   std::int64_t unpadded_page_bytes = 0;       ///< N * B * a1, or M
   double padding_percent = 0;                 ///< 100 (P - unpadded) / unpadded
-  std::int64_t bytes_per_token = 0;           ///< a1, of one layer; 0 for recurrent layers
+  std::int64_t bytes_per_token = 0;           ///< a1, of one layer, of an indexer an entry; 0 for recurrent layers
+  std::int64_t tokens_per_entry = 1;          ///< that share those bytes: several of an indexer alone
   std::int64_t ring_tokens = 0;               ///< > 0: a ring of so many tokens, one id of every request
   std::int64_t checkpoint_blocks = 0;         ///< c, blocks of a request and group for a state that a chunk exports
   std::optional<AttentionGeometry> attention;
@@ -80,6 +81,13 @@ struct SpecPlan {
   bool is_packed() const { return attention && !auxiliary; }
   /// What an indexer keeps of each token, in the blocks and the table of its attention.
   bool is_indexer() const { return attention && attention->kind == AttentionKind::indexer; }
+  /// Bytes of so many tokens of one layer, those of an entry that is begun with it. Pre: attention.
+  std::int64_t bytes_of_tokens(std::int64_t tokens) const {
+    return Checked(ceil_div(tokens, tokens_per_entry)) * bytes_per_token;
+  }
+  /// What a block and a kernel block hold of a layer: tokens, but of an indexer entries.
+  std::int64_t block_entries() const { return block_size_tokens / tokens_per_entry; }
+  std::int64_t kernel_entries() const { return kernel_block_size_tokens / tokens_per_entry; }
   /// Tokens of a request of `tokens` whose K and V are still of use to a layer. Pre: attention.
   std::int64_t live_tokens(std::int64_t tokens) const;
 };

@@ -21,7 +21,7 @@ std::int64_t ideal_request_bytes(const Arrangement& arrangement, std::int64_t to
     if (spec.state) {
       bytes += Checked(layers) * spec.state->bytes;
     } else {
-      bytes += Checked(layers) * live_tokens_on_rank(arrangement, spec, tokens) * spec.bytes_per_token;
+      bytes += Checked(layers) * spec.bytes_of_tokens(live_tokens_on_rank(arrangement, spec, tokens));
     }
   }
   return bytes;

@@ -37,7 +37,7 @@ void derive_only_arena(const Arrangement& arrangement, const DerivationLog& log)
 /// Takes the numbers of slots and pages from an engine that splits its memory by rules of its own. Id 0 of each arena
 /// is a dummy.
 void take_split(Arrangement& arrangement, const BlockSizes& blocks, const ArrangeInputs& inputs) {
-  arrangement.tree_pools = make_tree_pools(arrangement.specs, blocks, arrangement.extra_bytes_per_id(), inputs);
+  arrangement.tree_pools = make_tree_pools(arrangement.specs, blocks, inputs);
   const TreePools& tree_pools = *arrangement.tree_pools;
   const std::int64_t pages = tree_pools.split.token_slots / tree_pools.page_tokens;
   derive_printed(arrangement, inputs.log);

@@ -1,16 +1,21 @@
 #include "planner/layer_specs.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "planner/indexers.h"
 
 namespace hybridkv {
 
 namespace {
 
-void add_layer(std::vector<LayerSet>& sets, std::int64_t layer, const std::optional<AttentionSpec>& attention,
+/// An indexer is a layer of its own or lies beside the pages: either way it does not tell K and V apart.
+void add_layer(std::vector<LayerSet>& sets, std::int64_t layer, std::optional<AttentionSpec> attention,
                const std::optional<RecurrentSpec>& recurrent, bool draft, bool drafts_join = false) {
+  if (attention) attention->indexer.reset();
   auto same = std::find_if(sets.begin(), sets.end(), [&](const LayerSet& set) {
     return set.attention == attention && set.recurrent == recurrent && (drafts_join || set.draft == draft) &&
            !set.auxiliary;
@@ -23,9 +28,7 @@ void add_layer(std::vector<LayerSet>& sets, std::int64_t layer, const std::optio
 AttentionSpec mtp_attention(const ModelSpec& model) {
   if (model.mtp) return *model.mtp;
   for (const LayerSpec& layer : model.layers)
-    if (layer.attention &&
-        (layer.attention->kind == AttentionKind::full || layer.attention->kind == AttentionKind::mla))
-      return *layer.attention;
+    if (layer.attention && sees_every_token(*layer.attention)) return *layer.attention;
   throw SpecError("engine.mtp_layers", "model " + model.name +
                                            " has no full-attention layer for the MTP layers to join; give model.mtp "
                                            "or set mtp_layers to 0");
@@ -36,7 +39,7 @@ void forget_windows(std::vector<LayerSet>& sets) {
   std::vector<LayerSet> merged;
   for (LayerSet& set : sets) {
     if (set.attention && set.attention->window_tokens > 0) {
-      set.attention->kind = AttentionKind::full;
+      if (set.attention->kind != AttentionKind::mla) set.attention->kind = AttentionKind::full;
       set.attention->window_tokens = 0;
     }
     const auto same = std::find_if(merged.begin(), merged.end(), [&](const LayerSet& other) {
@@ -52,6 +55,25 @@ void forget_windows(std::vector<LayerSet>& sets) {
   sets = std::move(merged);
 }
 
+/// The indexers of some layers, those that keep the same in one set.
+std::vector<LayerSet> indexer_sets(const ModelSpec& model, std::span<const std::int64_t> layers) {
+  std::vector<LayerSet> sets;
+  for (const std::int64_t layer : layers) {
+    const std::optional<IndexerSpec> indexer = indexer_of(model, layer);
+    if (!indexer) continue;
+    const auto same = std::find_if(sets.begin(), sets.end(),
+                                   [&](const LayerSet& set) { return set.attention->indexer == indexer; });
+    if (same != sets.end()) {
+      same->layers.push_back(layer);
+      continue;
+    }
+    const AttentionSpec row{.kind = AttentionKind::indexer, .kv_heads = 1, .head_size_k = indexer->bytes_per_entry,
+                            .head_size_v = indexer->bytes_per_entry, .indexer = indexer};
+    sets.push_back({.attention = row, .auxiliary = true, .layers = {layer}});
+  }
+  return sets;
+}
+
 /// The indexers and the rings of the layers that see every token of the model.
 void add_sparse_layers(std::vector<LayerSet>& sets, const ModelSpec& model, const EngineSpec& engine) {
   const auto is_sparse = [](const LayerSet& set) {
@@ -60,15 +82,12 @@ void add_sparse_layers(std::vector<LayerSet>& sets, const ModelSpec& model, cons
   LayerSet rings{.auxiliary = true, .ring = RingSpec{0, model.ring_bytes_per_token}};
   for (const LayerSet& set : sets)
     if (is_sparse(set)) rings.layers.insert(rings.layers.end(), set.layers.begin(), set.layers.end());
-  if (model.indexer_bytes_per_token > 0)
-    for (std::size_t i = sets.size(); i-- > 0;) {
-      if (!is_sparse(sets[i])) continue;
-      const AttentionSpec row{.kind = AttentionKind::indexer, .kv_heads = 1,
-                              .head_size_k = model.indexer_bytes_per_token,
-                              .head_size_v = model.indexer_bytes_per_token};
-      sets.insert(sets.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                  {.attention = row, .auxiliary = true, .layers = sets[i].layers});
-    }
+  for (std::size_t i = sets.size(); i-- > 0;) {
+    if (!is_sparse(sets[i])) continue;
+    std::vector<LayerSet> indexers = indexer_sets(model, sets[i].layers);
+    sets.insert(sets.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move_iterator(indexers.begin()),
+                std::move_iterator(indexers.end()));
+  }
   if (model.ring_tokens == 0 || rings.layers.empty()) return;
   // A ring grows by whole rings, so that the drafts of a step do not overwrite tokens that are still read.
   rings.ring->tokens = round_up(Checked(model.ring_tokens) + engine.speculative_tokens, model.ring_tokens);

@@ -31,7 +31,6 @@ struct ModelSpec {
   /// Recurrent layers outside the pattern, each a group of its own that takes no part in sizing the groups.
   std::vector<RecurrentSpec> auxiliary;
   bool kda_exports_states = false;     ///< its kda layers can run the flash kernel, which exports states inside a chunk
-  std::int64_t indexer_bytes_per_token = 0;  ///< of each layer with full attention, outside the page (sparse attention)
   std::int64_t extra_blocks_per_request = 0;  ///< block ids of a request beside its tokens and states: a ring, a tail
   std::int64_t ring_tokens = 0;  ///< that such a ring holds, without drafts; 0: its size is not known
   std::int64_t ring_bytes_per_token = 0;  ///< of each layer with full attention

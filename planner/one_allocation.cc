@@ -48,7 +48,7 @@ PageBytes own_pages(std::span<const SpecPlan> specs, std::int64_t block) {
   PageBytes pages;
   for (const SpecPlan& spec : specs)
     if (spec.attention)
-      pages.push_back(Checked(spec.block_size_tokens) * spec.bytes_per_token);
+      pages.push_back(spec.bytes_of_tokens(spec.block_size_tokens));
     else
       pages.push_back(pads && spec.ring_tokens == 0 ? padded : spec.state->bytes);
   return pages;
@@ -58,11 +58,11 @@ bool are_equal(const PageBytes& pages) {
   return std::all_of(pages.begin(), pages.end(), [&](std::int64_t page) { return page == pages.front(); });
 }
 
-/// A latent that does not divide the page of the others cannot be padded.
+/// A latent that does not divide the page of the others cannot be padded, but where it has a window.
 void require_paddable(std::span<const SpecPlan> specs, std::int64_t page) {
   for (const SpecPlan& spec : specs)
     if (spec.attention && !spec.auxiliary && spec.attention->kind == AttentionKind::mla &&
-        spec.unpadded_page_bytes != page)
+        spec.attention->window_tokens == 0 && spec.unpadded_page_bytes != page)
       throw SpecError("engine.physical_order",
                       fmt::format("a page of {} of {} bytes does not go into the page of {} bytes a whole number of "
                                   "times, and latents are not padded; take an order with the blocks outermost, like "

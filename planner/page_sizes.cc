@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/divisors.h"
 #include "planner/block_size.h"
+#include "planner/indexers.h"
 #include "planner/strategies.h"
 
 namespace hybridkv {
@@ -127,13 +128,13 @@ std::int64_t common_block(std::span<const SpecPlan> specs, std::int64_t block) {
 
 /// The largest divisor of the block that fits the page.
 void size_auxiliary(SpecPlan& spec, std::int64_t block, std::int64_t page_bytes, const DerivationLog& log) {
-  const std::int64_t most = page_bytes / spec.bytes_per_token;
+  const std::int64_t most = Checked(page_bytes / spec.bytes_per_token) * spec.tokens_per_entry;
   if (most == 0)
     throw SpecError("engine.hidden_state_size", fmt::format("one token takes {} bytes, more than a page of {}",
                                                             spec.bytes_per_token, page_bytes));
   const std::int64_t divisor = largest_divisor_at_most(block, most);
   spec.block_size_tokens = spec.kernel_block_size_tokens = divisor;
-  spec.unpadded_page_bytes = Checked(divisor) * spec.bytes_per_token;
+  spec.unpadded_page_bytes = spec.bytes_of_tokens(divisor);
   log.add([&] {
     return Decision{{"block " + of_spec(spec), divisor, "tokens"},
                     "the largest divisor d of B with d * bytes per token <= P",
@@ -276,7 +277,8 @@ std::vector<SpecPlan> size_own_pages(std::vector<SpecPlan> specs, const BlockSiz
   for (SpecPlan& spec : sized.specs)
     if (keeps_hidden_states(spec)) {
       spec.block_size_tokens = spec.kernel_block_size_tokens = blocks.attention;
-      spec.unpadded_page_bytes = Checked(spec.block_size_tokens) * spec.bytes_per_token;
+      require_whole_entries({spec.bytes_per_token, spec.tokens_per_entry}, blocks.attention, "engine.block_size_tokens");
+      spec.unpadded_page_bytes = spec.bytes_of_tokens(spec.block_size_tokens);
       log.add([&] {
         return Decision{{"block " + of_spec(spec), spec.block_size_tokens, "tokens"}, "block = B",
                         {{"B", blocks.attention, "tokens"}},

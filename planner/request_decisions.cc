@@ -87,7 +87,9 @@ SumRule ideal_sum(const Arrangement& plan, std::int64_t tokens) {
       continue;
     }
     const std::int64_t kept = live_tokens_on_rank(plan, spec, tokens);
-    const Term live = kept == tokens                      ? Term{"L", tokens, "tokens"}
+    const std::int64_t entries = ceil_div(kept, spec.tokens_per_entry);
+    const Term live = spec.tokens_per_entry > 1           ? Term{numbered("entries", spec), entries, ""}
+                      : kept == tokens                    ? Term{"L", tokens, "tokens"}
                       : spec.attention->window_tokens > 0 ? Term{numbered("window", spec), kept, "tokens"}
                                                           : Term{numbered("tokens of the rank", spec), kept, "tokens"};
     sum.add(layers.symbol + " * " + numbered("a1", spec) + " * " + live.symbol,

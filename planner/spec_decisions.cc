@@ -90,6 +90,13 @@ void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& deri
   if (spec.state)
     derivation.push_back({{"unpadded page" + of, spec.unpadded_page_bytes, "bytes"}, "unpadded = M",
                           {{"M", spec.state->bytes, "bytes"}}, cited(*plan.rules, RuleOf::blocks)});
+  else if (spec.tokens_per_entry > 1)
+    derivation.push_back({{"unpadded page" + of, spec.unpadded_page_bytes, "bytes"},
+                          "unpadded = block / tokens an entry * a1",
+                          {{"block", spec.block_size_tokens, "tokens"},
+                           {"tokens an entry", spec.tokens_per_entry, "tokens"},
+                           {"a1", spec.bytes_per_token, "bytes"}},
+                          cited(*plan.rules, RuleOf::packs)});
   else
     derivation.push_back({{"unpadded page" + of, spec.unpadded_page_bytes, "bytes"},
                           "unpadded = layers a page * block * a1",

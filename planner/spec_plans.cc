@@ -130,6 +130,7 @@ SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const Engin
       .window_tokens = layer.window_tokens};
   spec.bytes_per_token = format ? kv_bytes_per_token(layer, engine.tensor_parallel, *format)
                                 : kv_bytes_per_token(layer, engine.tensor_parallel, dtype);
+  if (indexer) spec.tokens_per_entry = layer.indexer->tokens_per_entry;
   if (has_cells) check_cell_types(cells, layer, engine);
   if (has_cells && !cells.element()) keep_in_cells(spec, layer, cells);
   spec.layers_per_page = set.auxiliary ? 1 : engine.attention_pack_size;

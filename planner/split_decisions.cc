@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/checked.h"
+#include "planner/indexers.h"
 #include "planner/plan_facts.h"
 #include "planner/tree_settings.h"
 
@@ -17,7 +18,7 @@ class SplitDecisions {
  public:
   SplitDecisions(const TreePools& pools, const SplitInputs& inputs, const ArrangeInputs& asked)
       : pools_(pools), split_(pools.split), inputs_(inputs), engine_(asked.engine),
-        lengths_(asked.limits.max_model_lens), has_indexers_(asked.model.indexer_bytes_per_token > 0),
+        lengths_(asked.limits.max_model_lens), has_indexers_(has_indexers(asked.model)),
         log_(asked.log) {}
 
   void derive() const {

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "planner/cell_types.h"
+#include "planner/indexers.h"
 #include "planner/row_settings.h"
 
 namespace hybridkv {
@@ -26,7 +27,7 @@ const char* name_of(const SpecPlan& spec, const GroupPlan& group) {
 }
 
 void refuse_more_than_layers(const ModelSpec& model, const EngineSpec& engine) {
-  if (!model.auxiliary.empty() || model.indexer_bytes_per_token > 0 || model.extra_blocks_per_request > 0 ||
+  if (!model.auxiliary.empty() || has_indexers(model) || model.extra_blocks_per_request > 0 ||
       model.ring_tokens > 0)
     throw SpecError("engine.release",
                     fmt::format("{} is not planned for {}, which caches more than K, V and the states of its layers; "
@@ -66,10 +67,13 @@ void refuse_unplanned_layers(const ModelSpec& model, const EngineSpec& engine) {
 void validate_sequence_rows(const ModelSpec& model, const EngineSpec& engine) {
   validate_requests(engine);
   refuse_unplanned_layers(model, engine);
-  for (const LayerSpec& layer : model.layers)
-    if (layer.attention && layer.attention->kind == AttentionKind::chunked_local)
-      throw SpecError("engine.release", fmt::format("{} is not planned for chunks of attention; take another release",
-                                                    title_of(engine)));
+  for (const LayerSpec& layer : model.layers) {
+    if (!layer.attention) continue;
+    const bool chunks = layer.attention->kind == AttentionKind::chunked_local;
+    if (chunks || (layer.attention->kind == AttentionKind::mla && layer.attention->window_tokens > 0))
+      throw SpecError("engine.release", fmt::format("{} is not planned for {}; take another release", title_of(engine),
+                                                    chunks ? "chunks of attention" : "latents with a window"));
+  }
   cell_types_of(engine);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "planner/indexers.h"
 #include "planner/replay_ring.h"
 #include "planner/split_decisions.h"
 #include "planner/tensor_pool_rules.h"
@@ -56,16 +57,25 @@ void refuse_numbers(const ModelSpec& model, const EngineSpec& engine) {
                                 "tokens of a step", interval, page, engine.speculative_tokens));
 }
 
+/// Tokens of whole keys of every indexer. A ring beside them holds the tokens of one.
+std::int64_t tokens_of_keys(const ModelSpec& model) {
+  std::int64_t tokens = std::max<std::int64_t>(1, model.ring_tokens);
+  for (const LayerSpec& layer : model.layers)
+    if (layer.attention && layer.attention->indexer)
+      tokens = checked_lcm(tokens, layer.attention->indexer->tokens_per_entry);
+  return tokens;
+}
+
 /// A key of an indexer stands for several tokens, all of one page; latents of 8 bits have scales of their own beside
 /// it.
 void refuse_beside_indexers(const ModelSpec& model, const EngineSpec& engine) {
-  if (model.indexer_bytes_per_token == 0) return;
+  if (!has_indexers(model)) return;
   if (engine.kv_dtype && element_bytes(*engine.kv_dtype) == 1)
     throw SpecError("engine.kv_dtype",
                     fmt::format("is {}; what {} keeps of 8 bits beside indexers has scales that are not planned; leave "
                                 "it out", to_string(*engine.kv_dtype), engine.rules->title));
-  const std::int64_t page = tree_page(model, engine), pooled = model.ring_tokens;
-  if (pooled == 0 || page % pooled == 0) return;
+  const std::int64_t page = tree_page(model, engine), pooled = tokens_of_keys(model);
+  if (page % pooled == 0) return;
   throw SpecError("engine.page_size",
                   fmt::format("is {}; a key of the indexers of {} stands for {} tokens of a page; take a multiple, or "
                               "leave it out for {}", page, model.name, pooled, page_beside_indexers));
@@ -99,6 +109,17 @@ std::optional<ReplayRing> ring_of(std::span<const SpecPlan> specs, const Arrange
     all = ReplayRing{Checked(all.value_or(ReplayRing{}).row_bytes) + ring->row_bytes, ring->in_state_slots};
   }
   return all;
+}
+
+/// What the indexers of the layers add to the cell.
+std::int64_t indexer_cell_bytes(std::span<const SpecPlan> specs, const ModelSpec& model) {
+  Checked bytes = 0;
+  for (const SpecPlan& spec : specs)
+    if (spec.role() == SpecRole::attention)
+      for (const std::int64_t layer : spec.layers)
+        if (const auto indexer = indexer_of(model, layer))
+          bytes += ceil_div(indexer->bytes_per_entry, indexer->tokens_per_entry);
+  return bytes;
 }
 
 StateSlotHolding holding_of(const EngineSpec& engine) {
@@ -139,7 +160,7 @@ void validate_tree_engine(const ModelSpec& model, const EngineSpec& engine) {
 
 std::int64_t tree_page(const ModelSpec& model, const EngineSpec& engine) {
   const auto page = engine.own.find(tree_key::page_size);
-  if (!page && model.indexer_bytes_per_token > 0) return page_beside_indexers;
+  if (!page && has_indexers(model)) return page_beside_indexers;
   return engine.own[tree_key::page_size];
 }
 
@@ -179,7 +200,7 @@ BlockSizes tree_block_sizes(const ModelSpec& model, const EngineSpec& engine, co
   blocks.attention = tree_page(model, engine);
   log.add([&] {
     return Decision{{"B", blocks.attention, "tokens"},
-                    model.indexer_bytes_per_token > 0 ? "B = the page, 64 beside indexers unless set"
+                    has_indexers(model) ? "B = the page, 64 beside indexers unless set"
                                                       : "B = the page, 1 unless set",
                     {}, "engine.page_size"};
   });
@@ -196,10 +217,9 @@ BlockSizes tree_block_sizes(const ModelSpec& model, const EngineSpec& engine, co
   return blocks;
 }
 
-TreePools make_tree_pools(std::span<const SpecPlan> specs, const BlockSizes& blocks, std::int64_t bytes_beside_page,
-                          const ArrangeInputs& inputs) {
+TreePools make_tree_pools(std::span<const SpecPlan> specs, const BlockSizes& blocks, const ArrangeInputs& inputs) {
   TreePools pools;
-  pools.token_bytes = bytes_beside_page / blocks.attention;
+  pools.token_bytes = indexer_cell_bytes(specs, inputs.model);
   pools.strategy = tree_strategy(inputs.engine);
   pools.page_tokens = blocks.attention;
   pools.checkpoint_tokens = blocks.state;

@@ -41,9 +41,8 @@ std::int64_t tree_decode_grid(std::int64_t checkpoint_grid, std::int64_t track_i
 /// Source: SGLang 0.5.23.
 BlockSizes tree_block_sizes(const ModelSpec& model, const EngineSpec& engine, const DerivationLog& log);
 
-/// The two pools of these specs. `bytes_beside_page`: of what lies beside a page of K and V, the indexers' keys. Throws
-/// as split_memory. Source: SGLang 0.5.23.
-TreePools make_tree_pools(std::span<const SpecPlan> specs, const BlockSizes& blocks, std::int64_t bytes_beside_page,
-                          const ArrangeInputs& inputs);
+/// The two pools of these specs. Keys of indexers that several tokens share count for each in whole bytes, rounded up.
+/// Throws as split_memory. Source: SGLang 0.5.23.
+TreePools make_tree_pools(std::span<const SpecPlan> specs, const BlockSizes& blocks, const ArrangeInputs& inputs);
 
 }  // namespace hybridkv

@@ -42,6 +42,17 @@ void tokens(const std::vector<std::int64_t>& values, const std::string& path) {
   for (std::int64_t value : values) tokens(value, path);
 }
 
+/// Only what sees every token chooses among them.
+void validate_indexer(const AttentionSpec& attention, const std::string& path) {
+  if (!attention.indexer) return;
+  in_range(1, largest_dimension, attention.indexer->bytes_per_entry, path + ".indexer_bytes_per_entry");
+  in_range(1, largest_dimension, attention.indexer->tokens_per_entry, path + ".indexer_tokens_per_entry");
+  if (attention.window_tokens > 0)
+    throw SpecError(path + ".indexer_bytes_per_entry",
+                    fmt::format("is {}, but a layer with a window of {} tokens chooses among none; leave one of both "
+                                "out", attention.indexer->bytes_per_entry, attention.window_tokens));
+}
+
 void validate(const AttentionSpec& attention, const std::string& path) {
   dimension(attention.kv_heads, path + ".kv_heads");
   dimension(attention.head_size_k, path + ".head_size_k");
@@ -52,10 +63,12 @@ void validate(const AttentionSpec& attention, const std::string& path) {
                                                        attention.query_heads, attention.kv_heads));
   const bool windowed =
       attention.kind == AttentionKind::sliding_window || attention.kind == AttentionKind::chunked_local;
-  if (windowed) tokens(attention.window_tokens, path + ".window_tokens");
-  if (!windowed && attention.window_tokens != 0)
+  const bool may_slide = attention.kind == AttentionKind::mla && attention.window_tokens != 0;
+  if (windowed || may_slide) tokens(attention.window_tokens, path + ".window_tokens");
+  if (!windowed && !may_slide && attention.window_tokens != 0)
     throw SpecError(path + ".window_tokens", fmt::format("is {}, but {} has no window", attention.window_tokens,
                                                          to_string(attention.kind)));
+  validate_indexer(attention, path);
   if (attention.kind != AttentionKind::mla) return;
   if (attention.kv_heads != 1)
     throw SpecError(path + ".kv_heads", fmt::format("is {}, but mla keeps one latent for all heads; set it to 1",
@@ -110,7 +123,6 @@ void validate(const ModelSpec& model, const EngineSpec& engine) {
   }
   for (std::size_t i = 0; i < model.auxiliary.size(); ++i)
     validate(model.auxiliary[i], fmt::format("model.auxiliary[{}]", i));
-  in_range(0, largest_dimension, model.indexer_bytes_per_token, "model.indexer_bytes_per_token");
   in_range(0, largest_count, model.extra_blocks_per_request, "model.extra_blocks_per_request");
   in_range(0, largest_dimension, model.ring_tokens, "model.ring_tokens");
   in_range(model.ring_tokens > 0 ? 1 : 0, largest_dimension, model.ring_bytes_per_token, "model.ring_bytes_per_token");

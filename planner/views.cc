@@ -33,7 +33,7 @@ std::int64_t front_of(const Arrangement& arrangement, const GroupPlan& group) {
 PlacedTensor places_of_layers(const Arrangement& arrangement, const GroupPlan& group) {
   const SpecPlan& spec = arrangement.spec_of(group);
   const std::int64_t element = element_bytes(spec.attention->dtype);
-  const Layout bytes = layers_in_allocation(arrangement, group, spec.kernel_block_size_tokens);
+  const Layout bytes = layers_in_allocation(arrangement, group, spec.kernel_entries());
   for (const std::int64_t step : {bytes.stride("layer"), bytes.stride("block"), front_of(arrangement, group)})
     if (step % element != 0)
       throw SpecError("engine.kv_dtype",

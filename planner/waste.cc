@@ -20,7 +20,7 @@ std::int64_t dense_bytes(const Arrangement& arrangement, const GroupPlan& group)
     if (spec.state)
       bytes += arrangement.content_bytes(group) - (group.tensor ? 0 : spec.state->padding_bytes);
     else
-      bytes += Checked(static_cast<std::int64_t>(page.size())) * spec.block_size_tokens * spec.bytes_per_token;
+      bytes += Checked(static_cast<std::int64_t>(page.size())) * spec.bytes_of_tokens(spec.block_size_tokens);
   }
   return bytes;
 }
@@ -42,7 +42,8 @@ void add_group(LoadWaste& waste, const Arrangement& arrangement, const BlockWast
     waste.extra_state_bytes += (ids - 1) * dense;
     return;
   }
-  const std::int64_t live = Checked(dense / spec.block_size_tokens) * live_tokens_on_rank(arrangement, spec, tokens);
+  const std::int64_t kept = ceil_div(live_tokens_on_rank(arrangement, spec, tokens), spec.tokens_per_entry);
+  const std::int64_t live = Checked(dense / spec.block_entries()) * kept;
   waste.token_bytes += live;
   waste.block_tail_bytes += ids * dense - live;
 }

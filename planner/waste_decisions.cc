@@ -91,9 +91,12 @@ class WasteDecisions {
         extra_states.add(fmt::format("({} - requests) * {} * {}", ids.symbol, kept.symbol, state.symbol),
                          {ids, running, kept, state});
       } else {
-        const Term live{numbered("live tokens", spec), live_tokens(spec), "tokens"};
+        const bool shared = spec.tokens_per_entry > 1;
+        const Term live{numbered(shared ? "live entries" : "live tokens", spec), live_entries(spec),
+                        shared ? "" : "tokens"};
         const Term token{numbered("a1", spec), spec.bytes_per_token, "bytes"};
-        const Term block{numbered("block", spec), spec.block_size_tokens, "tokens"};
+        const Term block{numbered(shared ? "entries of a block" : "block", spec), spec.block_entries(),
+                         shared ? "" : "tokens"};
         tokens.add(fmt::format("{} * {} * {}", kept.symbol, token.symbol, live.symbol), {kept, token, live});
         dense.add(
             fmt::format("{} * ({} * {} - {}) * {}", kept.symbol, ids.symbol, block.symbol, live.symbol, token.symbol),
@@ -215,9 +218,10 @@ class WasteDecisions {
     return {numbered("ids", spec), entries, "blocks"};
   }
 
-  std::int64_t live_tokens(const SpecPlan& spec) const {
+  std::int64_t live_entries(const SpecPlan& spec) const {
     Checked live = 0;
-    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) live += live_tokens_on_rank(plan_, spec, tokens);
+    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens)
+      live += ceil_div(live_tokens_on_rank(plan_, spec, tokens), spec.tokens_per_entry);
     return live;
   }
 

@@ -15,8 +15,17 @@ namespace hybridkv {
 
 namespace {
 
+/// How many tokens share an entry says nothing where its bytes are not known.
+void check_indexer(const std::string& path, const YamlNode& node, const AttentionSpec&) {
+  const YamlNode* const shared = node.find("indexer_tokens_per_entry");
+  if (shared && !node.find("indexer_bytes_per_entry"))
+    throw error_at(shared->key_place,
+                   path + ".indexer_tokens_per_entry: goes with indexer_bytes_per_entry; give both");
+}
+
 /// K and V of one size are one key, of two sizes two keys; query heads share KV heads evenly.
 void check_attention(const std::string& path, const YamlNode& node, const AttentionSpec& layer) {
+  check_indexer(path, node, layer);
   const YamlNode* both = node.find("head_size");
   const YamlNode* k = node.find("head_size_k");
   const YamlNode* v = node.find("head_size_v");
@@ -28,6 +37,21 @@ void check_attention(const std::string& path, const YamlNode& node, const Attent
     throw error_at(node.find("query_heads")->place,
                    fmt::format("{}.query_heads: {} query heads cannot share {} KV heads; take a multiple of {}", path,
                                layer.query_heads, layer.kv_heads, layer.kv_heads));
+}
+
+/// What a layer keeps for sparse attention to choose by.
+void add_indexer_keys(Section<AttentionSpec>& keys) {
+  const auto set = [](std::int64_t IndexerSpec::*member) {
+    return [member](AttentionSpec& spec, std::int64_t value) {
+      if (!spec.indexer) spec.indexer.emplace();
+      (*spec.indexer).*member = value;
+    };
+  };
+  keys.integer_by(count("indexer_bytes_per_entry", "bytes that an indexer beside the layer keeps for a token, or for "
+                        "several; 0: there is none; default: the model's indexer_bytes_per_token", 0),
+                  set(&IndexerSpec::bytes_per_entry))
+      .integer_by(tokens("indexer_tokens_per_entry", "tokens that share such an entry; default 1"),
+                  set(&IndexerSpec::tokens_per_entry));
 }
 
 /// The key "type", which a section of a kind only names: it has chosen the section already.
@@ -57,6 +81,7 @@ KindSection attention_kind(AttentionKind kind, const char* doc, const char* wind
   Section<AttentionSpec> keys("a kind of type " + type, doc);
   add_type_key(keys, type);
   add_attention_keys(keys, window_doc);
+  if (kind == AttentionKind::full) add_indexer_keys(keys);
   return kind_section(type, std::move(keys), &LayerSpec::attention, of_kind(kind));
 }
 
@@ -75,7 +100,11 @@ KindSection mla_kind() {
                     spec.head_size_v = rank;
                   })
       .integer_by(count("rope_dim", "channels that the latent keeps for RoPE; default 0", 0),
-                  [](AttentionSpec& spec, std::int64_t channels) { spec.head_size_k += channels; });
+                  [](AttentionSpec& spec, std::int64_t channels) { spec.head_size_k += channels; })
+      .integer(tokens("window_tokens", "tokens it looks back on, where it keeps no more; default: all of them"),
+               &AttentionSpec::window_tokens);
+  add_indexer_keys(keys);
+  keys.check(check_indexer);
   AttentionSpec start = of_kind(AttentionKind::mla);
   start.kv_heads = 1;
   return kind_section(type, std::move(keys), &LayerSpec::attention, start);
@@ -239,7 +268,7 @@ const Section<ModelText>& model_keys() {
                                "each; default: none"),
               &ModelText::auxiliary)
         .integer(count("indexer_bytes_per_token", "bytes per token and layer of full attention that an indexer keeps "
-                                                  "outside the page; default 0", 0),
+                                                  "outside the page, where its kind does not say; default 0", 0),
                  &ModelText::indexer_bytes_per_token)
         .integer(count("extra_blocks_per_request", "block ids of a request beside its tokens and states, for a ring or "
                                                    "a tail; default 0", 0),

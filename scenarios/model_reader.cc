@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/suggest.h"
+#include "planner/indexers.h"
 #include "scenarios/embedded_files.h"
 #include "scenarios/hf_config.h"
 #include "scenarios/hf_hub.h"
@@ -96,6 +97,16 @@ std::vector<RecurrentSpec> auxiliary_layers(const std::string& path, const YamlN
   return layers;
 }
 
+/// The model's key speaks for the layers whose kinds say nothing; a kind says 0 where it has none.
+void share_out_indexers(const ModelText& text, ModelSpec& model) {
+  if (text.indexer_bytes_per_token > 0) add_indexers(model, {text.indexer_bytes_per_token, 1});
+  const auto drop_empty = [](std::optional<AttentionSpec>& attention) {
+    if (attention && attention->indexer && attention->indexer->bytes_per_entry == 0) attention->indexer.reset();
+  };
+  for (LayerSpec& layer : model.layers) drop_empty(layer.attention);
+  drop_empty(model.mtp);
+}
+
 /// Reads the model file that a scenario names.
 ModelSpec read_model_file(ReadContext& context, const std::string& path, const YamlNode& node) {
   ModelReference reference;
@@ -157,7 +168,6 @@ ModelFile read_model_mapping(ReadContext& context, const std::string& path, cons
   model.ssm_dtype = text.ssm_dtype;
   model.ssm_cache_dtype = text.ssm_cache_dtype;
   expand_layers(context, path, *node.find("layers"), text, model);
-  model.indexer_bytes_per_token = text.indexer_bytes_per_token;
   model.extra_blocks_per_request = text.extra_blocks_per_request;
   model.kda_exports_states = text.kda_exports_states;
   model.ring_tokens = text.ring_tokens;
@@ -173,6 +183,7 @@ ModelFile read_model_mapping(ReadContext& context, const std::string& path, cons
     model.mtp = mtp_attention(path, *mtp, text);
     context.places.add_alias(path + ".mtp", fmt::format("{}.kinds.{}", path, text.mtp));
   }
+  share_out_indexers(text, model);
   return {std::move(model), std::move(text.aliases), std::move(text.unverified)};
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "planner/view_places.h"
 
 namespace hybridkv {
@@ -52,6 +53,9 @@ std::vector<HeldTensor> held_tensors(const TransferSide& side) {
       const ViewPlan& view = plan.views[i];
       const SpecPlan& spec = plan.specs[static_cast<std::size_t>(view.spec)];
       if (!is_moved(spec, view)) continue;
+      if (spec.tokens_per_entry > 1)
+        throw InputError(fmt::format("layer {}: what its indexer keeps for {} tokens together is not moved; transfer a "
+                                     "model without it", view.layer, spec.tokens_per_entry));
       const TensorKey key{class_of(spec), spec.draft, view.layer, view.tensor};
       if (view.piece > 0) {  // it goes on with the tensor before it, or begins a tensor behind one that ends in a piece
         HeldTensor* const begun = tensors.empty() || tensors.back().key != key ? nullptr : &tensors.back();

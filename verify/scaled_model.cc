@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "mamba/reduction.h"
+#include "planner/indexers.h"
 
 namespace hybridkv {
 
@@ -24,6 +25,8 @@ struct Scale : Reduction {
   }
 
   AttentionSpec operator()(AttentionSpec layer) const {
+    if (layer.window_tokens > 0)
+      layer.window_tokens = std::max(std::min<std::int64_t>(12, layer.window_tokens), layer.window_tokens / by / by);
     const std::int64_t queries_per_head = layer.query_heads / layer.kv_heads;
     if (layer.kind == AttentionKind::mla) {
       layer.query_heads = heads(layer.query_heads);
@@ -37,8 +40,6 @@ struct Scale : Reduction {
     layer.query_heads = queries_per_head * layer.kv_heads;
     layer.head_size_k = head_size(layer.head_size_k);
     layer.head_size_v = head_size(layer.head_size_v);
-    if (layer.window_tokens > 0)
-      layer.window_tokens = std::max(std::min<std::int64_t>(12, layer.window_tokens), layer.window_tokens / by / by);
     return layer;
   }
 
@@ -51,8 +52,8 @@ struct Scale : Reduction {
 
 ModelSpec scaled_model(const ModelSpec& model, std::int64_t scale, std::optional<KvFormat> format) {
   expects(scale >= 1, "a scale divides");
-  ModelSpec result = model;
-  result.indexer_bytes_per_token = result.ring_tokens = result.ring_bytes_per_token = 0;  // no network computes them
+  ModelSpec result = without_indexers(model);  // no network computes them, nor rings
+  result.ring_tokens = result.ring_bytes_per_token = 0;
   if (scale == 1) return result;
   const Scale scaled{{scale}, format};
   for (LayerSpec& layer : result.layers) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "planner/indexers.h"
 #include "scenarios/model_library.h"
 
 namespace hybridkv {
@@ -114,9 +115,10 @@ std::string ConformCase::words() const {
 }
 
 bool can_be_told(const ModelSpec& model, const Conformance& conformance) {
-  const bool has_indexers = model.indexer_bytes_per_token > 0 || model.extra_blocks_per_request > 0 ||
+  const bool is_sparse = has_indexers(model) || model.extra_blocks_per_request > 0 ||
                             !model.cache_orders.empty();
-  return model.auxiliary.empty() && (conformance.tells_indexers || !has_indexers) &&
+  return model.auxiliary.empty() && (has_one_indexer(model) || !has_indexers(model)) &&
+         (conformance.tells_indexers || !is_sparse) &&
          std::all_of(model.layers.begin(), model.layers.end(), is_told);
 }
 

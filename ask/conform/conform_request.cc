@@ -1,9 +1,12 @@
 #include "ask/conform/conform_request.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+
+#include "planner/indexers.h"
 
 namespace hybridkv {
 
@@ -63,8 +66,10 @@ Json told_layers(const ConformCase& one) {
 
 Json told_model(const ConformCase& one) {
   Json told{{"name", one.model.name}, {"dtype", to_string(one.model.dtype)}, {"layers", told_layers(one)}};
-  if (one.model.indexer_bytes_per_token > 0) {
-    told["indexer_bytes_per_token"] = one.model.indexer_bytes_per_token;
+  if (has_indexers(one.model)) {
+    const auto first = std::find_if(one.model.layers.begin(), one.model.layers.end(),
+                                    [](const LayerSpec& layer) { return layer.attention && layer.attention->indexer; });
+    told["indexer_bytes_per_token"] = first->attention->indexer->bytes_per_entry;
     told["ring_tokens"] = one.model.ring_tokens;
   }
   return told;

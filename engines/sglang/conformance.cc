@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/random.h"
+#include "planner/indexers.h"
 #include "planner/tree_settings.h"
 
 namespace hybridkv {
@@ -31,7 +32,7 @@ EngineSpec usual_pools(const ModelSpec& model) {
   engine.memory_bytes = usual_pool_memory;
   engine.max_num_batched_tokens = usual_chunk;
   engine.own.set(tree_key::mamba_radix_cache_strategy, TreeStrategy::extra_buffer);
-  if (model.indexer_bytes_per_token > 0) engine.own.set(tree_key::page_size, 64);
+  if (has_indexers(model)) engine.own.set(tree_key::page_size, 64);
   return engine;
 }
 
@@ -78,7 +79,7 @@ std::vector<EngineSpec> settings_of_pools(const ModelSpec& model) {
   add([](EngineSpec& engine) {
     engine.speculative_tokens = 4, engine.max_running_requests = 48, engine.mtp_layers = 1;
   });
-  if (model.indexer_bytes_per_token > 0)
+  if (has_indexers(model))
     std::erase_if(settings, [](const EngineSpec& engine) { return !is_beside_indexers(engine); });
   return settings;
 }
@@ -107,7 +108,7 @@ EngineSpec random_pools(const ModelSpec& model, std::uint64_t key) {
     engine.mtp_layers = static_cast<std::int64_t>(draw(2));
   }
   engine.memory_bytes = static_cast<std::int64_t>((std::uint64_t{1} << 28) + draw(std::uint64_t{80} << 30));
-  if (model.indexer_bytes_per_token > 0 && !is_beside_indexers(engine)) {
+  if (has_indexers(model) && !is_beside_indexers(engine)) {
     engine.own.set(tree_key::mamba_radix_cache_strategy, TreeStrategy::extra_buffer);
     engine.kv_dtype.reset();
   }

@@ -17,7 +17,7 @@ void check_pages(const CachePlan& plan, const std::string& path) {
     const SpecPlan& spec = plan.spec_of(plan.groups[i]);
     const HeadPlaces places = head_places(spec);
     const std::int64_t used =
-        Checked(places.heads) * places.content_bytes * (spec.state ? 1 : spec.block_size_tokens);
+        Checked(places.heads) * places.content_bytes * (spec.state ? 1 : spec.block_entries());
     if (const std::int64_t page = plan.page_bytes(plan.groups[i]); page < used)
       JsonReader::fail(fmt::format("{}.groups[{}]", path, i),
                        fmt::format("has pages of {} bytes for {} bytes of a layer", page, used));

@@ -42,9 +42,9 @@ std::string attention_text(const SpecPlan& spec) {
     text += fmt::format("{} (K {} + V {})", human_plural(attention.kv_heads, "KV head"), attention.head_size_k,
                         attention.head_size_v);
   if (attention.window_tokens > 0) text += fmt::format(", window {}", human_count(attention.window_tokens));
-  return text + fmt::format("{}, {}: {} bytes a token and layer", counts_bytes(attention) ? " bytes" : "",
-                            stored_as(attention),
-                            human_count(spec.bytes_per_token));
+  const std::string of = spec.tokens_per_entry > 1 ? human_count(spec.tokens_per_entry) + " tokens" : "a token";
+  return text + fmt::format("{}, {}: {} bytes {} and layer", counts_bytes(attention) ? " bytes" : "",
+                            stored_as(attention), human_count(spec.bytes_per_token), of);
 }
 
 std::string ring_text(const SpecPlan& spec) {

@@ -56,7 +56,7 @@ void fields(Archive& archive, T& geometry) {
   archive("kv_heads", geometry.kv_heads, "Of this rank; 1 for mla.");
   archive("head_size_k", geometry.head_size_k, "Elements of K per head; for mla the whole latent.");
   archive("head_size_v", geometry.head_size_v, "Elements of V per head; for mla part of the latent.");
-  archive("window_tokens", geometry.window_tokens, "sliding_window and chunked_local; else 0.");
+  archive("window_tokens", geometry.window_tokens, "sliding_window, chunked_local, and mla where it keeps no more; else 0.");
 }
 
 template <class Archive, Is<SpecPlan> T>
@@ -71,6 +71,8 @@ void fields(Archive& archive, T& spec) {
           "b: sub-block that the attention kernel addresses; divides the block.");
   archive.unless_default("bytes_per_token", spec.bytes_per_token,
                          {"a1: K and V of one token in one layer on one rank.", 1});
+  archive.unless_default("tokens_per_entry", spec.tokens_per_entry,
+                         "Of an indexer whose entries stand for several tokens: so many share those bytes; default 1.");
   archive.unless_default("state", spec.state);
   archive("unpadded_page_bytes", spec.unpadded_page_bytes, "N * B * a1 of attention, M of recurrent layers.");
   archive("padding_percent", spec.padding_percent, "100 * (P - unpadded) / unpadded.");

@@ -67,6 +67,10 @@ inline void add_allocations(std::vector<DerivedCase>& all) {
       DerivedCase& sparse = add("mla, indexer, ring", glm_flash(), order, CacheMode::align);
       sparse.model.ring_tokens = 4;
       sparse.model.ring_bytes_per_token = 512;
+      ModelSpec partial = dense;
+      for (std::size_t i = 3; i < partial.layers.size(); ++i) partial.layers[i].attention->indexer = IndexerSpec{132, 16};
+      add("indexers of some layers, for 16 tokens", partial, order, CacheMode::align);
+      add("latents with a window", with_windows(kimi_k3(), AttentionKind::mla), order, CacheMode::align);
     }
     DerivedCase& drafted = add("a draft of other pages", qwen35_397b(), order, CacheMode::align);
     drafted.engine.speculative_tokens = 1;
@@ -81,7 +85,7 @@ inline void add_allocations(std::vector<DerivedCase>& all) {
   // Without a layer that sees every token there is no indexer.
   ModelSpec windows_alone = hybrid_model("windows alone", 12, sliding_attention(8, 128, 2048), GdnSpec{},
                                          [](auto) { return true; });
-  windows_alone.indexer_bytes_per_token = 33;
+  add_indexers(windows_alone, {33});
   add("windows alone, indexer", windows_alone, CacheOrder::lbhnc, CacheMode::align);
   DerivedCase& split = add("kernel blocks", dense, CacheOrder::lbhnc, CacheMode::align);
   split.engine.backend_profile = BackendProfile::sm90_flashinfer;
@@ -165,6 +169,10 @@ inline std::vector<DerivedCase> derived_cases() {
   all.push_back({"both kinds", falcon_h1_3b(), engine_of(CacheMode::align, 3)});
   all.push_back({"mla, kda", kimi_k3(), engine_of(CacheMode::align, 2, 4)});
   all.push_back({"mla, indexer, ring", glm_flash(), engine_of(CacheMode::align, 1)});
+  ModelSpec two_indexers = glm_flash();
+  two_indexers.layers[3].attention->indexer = IndexerSpec{132, 16};
+  two_indexers.layers[7].attention->indexer.reset();
+  all.push_back({"two indexers, of some layers", two_indexers, engine_of(CacheMode::align, 1)});
   all.push_back({"auxiliary conv, indexer", qwen38_flash_next(), engine_of(CacheMode::align, 1, 2)});
   all.push_back({"short_conv", lfm25(), engine_of(CacheMode::align, 2)});
   all.push_back({"mamba1", hybrid_model("mamba1", 32, full_attention(8, 128, 32),

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "planner/indexers.h"
 #include "planner/model_spec.h"
 
 /// The architectures of the published planning results, written out here so that these tests need no model file.
@@ -150,7 +151,7 @@ inline ModelSpec glm_flash() {
   ModelSpec model = hybrid_model("GLM-5.3-Flash", 45, latent_attention(512, 0),
                                  KdaSpec{.heads = 64, .head_dim = 128, .conv_holds_drafts = true},
                                  [](std::int64_t i) { return i % 4 == 3; });
-  model.indexer_bytes_per_token = 33;
+  add_indexers(model, {33});
   model.extra_blocks_per_request = 1;
   return model;
 }
@@ -159,7 +160,7 @@ inline ModelSpec glm_flash() {
 inline ModelSpec qwen38_flash_next() {
   ModelSpec model = qwen_hybrid("Qwen3.8-Flash-Next", 48, full_attention(2, 256), qwen_gdn(16, 48));
   model.auxiliary = {ShortConvSpec{.channels = 10'240, .conv_kernel = 10, .replicated = true}};
-  model.indexer_bytes_per_token = 64;
+  add_indexers(model, {64});
   model.extra_blocks_per_request = 1;
   return model;
 }

@@ -107,9 +107,18 @@ TEST_CASE("golden: every shipped model of attention alone has the layers and hea
                                    .head_size_k = number(full ? "full_head_size" : "window_head_size"),
                                    .head_size_v = number(full ? "full_head_size" : "window_head_size"),
                                    .window_tokens = full ? 0 : number("window_tokens")};
-      CHECK(*layer.attention == expected);
+      AttentionSpec without = *layer.attention;
+      without.indexer.reset();
+      CHECK(without == expected);
     }
   }
+}
+
+TEST_CASE("golden: MiniMax-M3 has an indexer beside all layers but the first three, and beside its MTP layers") {
+  const ModelSpec model = model_named("MiniMax-M3");
+  for (std::size_t i = 0; i < model.layers.size(); ++i)
+    CHECK(model.layers[i].attention->indexer == (i < 3 ? std::nullopt : std::optional(IndexerSpec{256, 1})));
+  CHECK(model.mtp->indexer == IndexerSpec{256, 1});
 }
 
 TEST_CASE("golden: every shipped model has the heads and states of the architecture table") {

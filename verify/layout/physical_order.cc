@@ -117,7 +117,7 @@ PagePlace page_in_allocation(const CachePlan& plan, const SpecPlan& spec, const 
 
 /// Bytes of one layer: of K and V of a block, or of a tensor of its state.
 std::int64_t own_bytes(const SpecPlan& spec, std::string_view tensor) {
-  if (!spec.state) return spec.block_size_tokens * spec.bytes_per_token;
+  if (!spec.state) return spec.bytes_of_tokens(spec.block_size_tokens);
   for (const StateTensor& candidate : spec.state->tensors)
     if (candidate.name == tensor) return candidate.bytes();
   throw std::logic_error("a state has the tensor that is asked for");
@@ -217,8 +217,8 @@ CacheFacts cache_facts(const CachePlan& plan, const SpecPlan& spec, const GroupP
     return facts;
   }
   const AttentionGeometry& attention = *spec.attention;
-  facts.tokens = spec.block_size_tokens;
-  facts.kernel_tokens = spec.kernel_block_size_tokens;
+  facts.tokens = spec.block_entries();
+  facts.kernel_tokens = spec.kernel_entries();
   std::int64_t channels = attention.head_size_k;
   if (!is_latent(attention.kind)) {
     facts.heads = attention.kv_heads;

@@ -68,7 +68,7 @@ std::set<std::int64_t> sampled_blocks(std::int64_t num_blocks) {
 
 /// Position of K or V in a view of the plan, by the names of its axes.
 Index index_in_view(const SpecPlan& spec, const Layout& layout, const KvElement& element) {
-  const std::int64_t kernel = spec.kernel_block_size_tokens;
+  const std::int64_t kernel = spec.kernel_entries();
   const AttentionGeometry& attention = *spec.attention;
   const bool one_row = layout.find("kv") < 0 && !is_latent(attention.kind) &&
                        layout.extent("channel") == attention.head_size_k + attention.head_size_v;
@@ -76,7 +76,7 @@ Index index_in_view(const SpecPlan& spec, const Layout& layout, const KvElement&
   Index index;
   for (const Axis& axis : layout.axes()) {
     if (axis.name == AxisName("block"))
-      index.push_back(element.block * (spec.block_size_tokens / kernel) + element.token / kernel);
+      index.push_back(element.block * (spec.block_entries() / kernel) + element.token / kernel);
     else if (axis.name == AxisName("kv"))
       index.push_back(element.is_value);
     else if (axis.name == AxisName("token"))
@@ -133,8 +133,8 @@ void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& p
                          .order = attention.order,
                          .dtype = attention.dtype,
                          .num_blocks = num_ids,
-                         .block_size_tokens = spec.block_size_tokens,
-                         .kernel_block_size_tokens = spec.kernel_block_size_tokens,
+                         .block_size_tokens = spec.block_entries(),
+                         .kernel_block_size_tokens = spec.kernel_entries(),
                          .kv_heads = is_latent(attention.kind) ? 1 : attention.kv_heads,
                          .head_size_k = attention.head_size_k,
                          .head_size_v = attention.head_size_v,
@@ -143,11 +143,11 @@ void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& p
   const KeyValueLayouts engine = key_value_bytes(view, attention);
   std::optional<CacheFacts> in_allocation;
   if (plan.cache_order) in_allocation = cache_facts(plan, spec, group);
-  const std::int64_t kernel = spec.kernel_block_size_tokens, kernel_blocks = spec.block_size_tokens / kernel;
+  const std::int64_t kernel = spec.kernel_entries(), kernel_blocks = spec.block_entries() / kernel;
   for (const bool is_value : {false, true}) {
     const std::int64_t channels = is_value ? facts.head_size_v : facts.head_size_k;
     const std::vector<Index> inside =
-        sampled_indices({spec.block_size_tokens, facts.kv_heads, channels}, mix(seed, is_value));
+        sampled_indices({facts.block_size_tokens, facts.kv_heads, channels}, mix(seed, is_value));
     for (const std::int64_t block : sampled_blocks(num_ids))
       for (const Index& index : inside) {
         const bool steps = place.step > 0;  // of its own from id to id, not that of pages one behind the other

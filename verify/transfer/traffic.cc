@@ -64,12 +64,13 @@ void for_each_kv_row(const Traffic& traffic, const BoundView& view, std::size_t 
   const HeldTokens held = held_tokens(traffic, view, request);
   const auto& table = traffic.assignment.ids[view.group][request];
   for (std::size_t column = 0; column < table.size(); ++column) {
-    for (std::int64_t offset = 0; offset < spec.block_size_tokens; ++offset) {
+    for (std::int64_t offset = 0; offset < spec.block_entries(); ++offset) {
+      const std::int64_t of_block = offset * spec.tokens_per_entry;  // the first token of what lies there
       const bool is_written =
-          held.first + static_cast<std::int64_t>(column) * spec.block_size_tokens + offset < held.end;
-      const std::int64_t slot = table[column] * spec.block_size_tokens + offset;
-      const std::int64_t kernel_block = slot / spec.kernel_block_size_tokens;
-      const std::int64_t token = slot % spec.kernel_block_size_tokens;
+          held.first + static_cast<std::int64_t>(column) * spec.block_size_tokens + of_block < held.end;
+      const std::int64_t slot = table[column] * spec.block_entries() + offset;
+      const std::int64_t kernel_block = slot / spec.kernel_entries();
+      const std::int64_t token = slot % spec.kernel_entries();
       for (std::int64_t head = 0; head < attention.kv_heads; ++head) {
         visit(KvRow{false, slot, head, is_written}, key.at({kernel_block, token, head, 0}), key.extent("channel"));
         if (!one_latent)
@@ -190,7 +191,7 @@ void write_kv(const Traffic& traffic) {
     if (is_state(traffic, view)) return;
     std::byte* base = traffic.pools.pool(view.view.pool).data();
     const std::int64_t first_slot =
-        traffic.assignment.ids[view.group].front().front() * spec_of(traffic, view).block_size_tokens;
+        traffic.assignment.ids[view.group].front().front() * spec_of(traffic, view).block_entries();
     const bool loses = traffic.fault == Fault::lost_kv && i == first_view(traffic, false);
     for (std::size_t request = 0; request < traffic.requests.size(); ++request)
       for_each_kv_row(traffic, view, request, [&](const KvRow& row, std::int64_t byte, std::int64_t channels) {

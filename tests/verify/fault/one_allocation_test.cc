@@ -114,6 +114,38 @@ bool shares_tables(const CachePlan& plan) {
 
 }  // namespace
 
+TEST_CASE("law: indexers of some layers, a row a token or for several, pass every check, and faults are found") {
+  for (const IndexerSpec& indexer : {IndexerSpec{24, 1}, IndexerSpec{33, 4}})
+    for (const CacheOrder order : {CacheOrder::blnhc, CacheOrder::blhnc}) {
+      ModelSpec model = hybrid();
+      model.layers[5].attention->indexer = model.layers[11].attention->indexer = indexer;
+      const CachePlan plan = plan_of(model, engine_of(order));
+      CHECK(std::count_if(plan.views.begin(), plan.views.end(), [&](const ViewPlan& view) {
+              return plan.specs[static_cast<std::size_t>(view.spec)].is_indexer();
+            }) == 2);
+      require_sound(plan, "indexers");
+      const std::set<std::string> without = faults_without_place(plan);
+      CHECK_FALSE(without.contains("lost-kv"));
+      CHECK_FALSE(without.contains("order-exchanged"));
+    }
+}
+
+TEST_CASE("law: latents with a window beside others pass every check, and faults are found") {
+  const AttentionSpec latent{.kind = AttentionKind::mla, .query_heads = 4, .kv_heads = 1, .head_size_k = 24,
+                             .head_size_v = 16};
+  ModelSpec model = uniform(latent, 6);
+  for (std::size_t i = 1; i < 6; i += 2) {
+    model.layers[i].attention->head_size_k = 40;
+    model.layers[i].attention->window_tokens = 40;
+  }
+  for (const CacheOrder order : {CacheOrder::blnhc, CacheOrder::blhnc}) {
+    const CachePlan plan = plan_of(model, engine_of(order));
+    CHECK(plan.groups.size() == 2);
+    require_sound(plan, "windows on latents");
+    CHECK_FALSE(faults_without_place(plan).contains("lost-kv"));
+  }
+}
+
 TEST_CASE("law: uniform attention, windows and latents pass every check in all six orders") {
   const AttentionSpec latent{.kind = AttentionKind::mla, .query_heads = 2, .kv_heads = 1, .head_size_k = 24,
                              .head_size_v = 16};

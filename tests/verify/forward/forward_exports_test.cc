@@ -137,7 +137,7 @@ TEST_CASE("edge: the cache of a forward pass has the rules of its plan's release
   CHECK(geometry.retention_interval_tokens == 0);
   // One table of the allocation has attention and what its indexers keep, and a ring is no state of the network.
   ModelSpec sparse = model;
-  sparse.indexer_bytes_per_token = 64;
+  add_indexers(sparse, {64});
   sparse.ring_tokens = 8;
   sparse.ring_bytes_per_token = 16;
   sparse.extra_blocks_per_request = 1;

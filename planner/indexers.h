@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "attention/attention_spec.h"
+#include "planner/model_spec.h"
+
+namespace hybridkv {
+
+/// Has any layer of the model an indexer?
+bool has_indexers(const ModelSpec& model);
+
+/// Do all layers with full attention have the same one?
+bool has_one_indexer(const ModelSpec& model);
+
+/// That of a layer of a plan: of the model's own, or behind them of an MTP layer.
+std::optional<IndexerSpec> indexer_of(const ModelSpec& model, std::int64_t layer);
+
+/// Gives one to every layer with full attention that has none.
+void add_indexers(ModelSpec& model, const IndexerSpec& indexer);
+
+/// The model as it is without any.
+ModelSpec without_indexers(ModelSpec model);
+
+/// Throws SpecError(key) where entries of an indexer would lie in two blocks of so many tokens, or in part of one.
+void require_whole_entries(const IndexerSpec& indexer, std::int64_t block_tokens, const char* key);
+
+}  // namespace hybridkv

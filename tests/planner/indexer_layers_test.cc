@@ -1,0 +1,127 @@
+// Indexers of some layers, and entries that several tokens share.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "engines/sglang/rules.h"
+#include "engines/vllm/rules.h"
+#include "planner/indexers.h"
+#include "planner/plan.h"
+#include "planner/tree_settings.h"
+#include "tests/planner/arrangement_laws.h"
+#include "tests/planner/models.h"
+
+using namespace hybridkv;
+using testing::gib;
+
+namespace {
+
+/// MiniMax-M3: 60 layers, an indexer of 256 bytes a token beside all but the first three.
+ModelSpec minimax_m3() {
+  ModelSpec model;
+  model.name = "MiniMax-M3";
+  model.layers.assign(60, LayerSpec{testing::full_attention(4, 128, 64), std::nullopt});
+  for (std::size_t i = 3; i < 60; ++i) model.layers[i].attention->indexer = IndexerSpec{256, 1};
+  return model;
+}
+
+/// GLM-5.3-Flash by the defaults of its class: 132 bytes for 16 tokens.
+ModelSpec pooled_glm() {
+  ModelSpec model = without_indexers(testing::glm_flash());
+  model.extra_blocks_per_request = 0;
+  add_indexers(model, {132, 16});
+  return model;
+}
+
+EngineSpec engine_of(const EngineRules& rules, std::int64_t ranks = 1) {
+  return {.rules = &rules, .tensor_parallel = ranks, .cache_mode = CacheMode::align, .memory_bytes = 60 * gib};
+}
+
+CachePlan plan_of(const ModelSpec& model, const EngineSpec& engine) {
+  return make_plan(model, engine, {.max_model_lens = {8192}});
+}
+
+}  // namespace
+
+TEST_CASE("golden: an indexer of 57 of 60 layers lies in the table of all, and counts for 57") {
+  // vLLM 0.33: full attention and latents are one kind, and pages of one kind and block may differ in one group.
+  for (const std::int64_t ranks : {1, 2, 4}) {
+    const CachePlan plan = plan_of(minimax_m3(), engine_of(rules_of_vllm_0_33, ranks));
+    REQUIRE(plan.groups.size() == 2);
+    CHECK(plan.groups[1].shares_table);
+    CHECK(plan.specs[1].layers.front() == 3);
+    CHECK(plan.specs[1].layers.size() == 57);
+    const std::int64_t block = plan.specs[0].block_size_tokens;
+    CHECK(plan.arenas.front().bytes_per_id == block * (60 * 4 / ranks * 128 * 2 * 2 + 57 * 256));
+    CHECK(testing::broken_law(plan) == "");
+  }
+}
+
+TEST_CASE("golden: the same beside the pages of rules without one allocation") {
+  const CachePlan plan = plan_of(minimax_m3(), {.cache_mode = CacheMode::none, .memory_bytes = 60 * gib});
+  REQUIRE(plan.extras.size() == 1);
+  CHECK(plan.extras[0].what == "indexer, 256 bytes a token and layer");
+  CHECK(plan.extras[0].bytes_per_block == 57 * 256 * plan.specs[0].block_size_tokens);
+}
+
+TEST_CASE("golden: 16 tokens share an entry of 132 bytes") {
+  const CachePlan plan = plan_of(pooled_glm(), engine_of(rules_of_vllm_0_33));
+  const auto spec = std::find_if(plan.specs.begin(), plan.specs.end(), [](const auto& s) { return s.is_indexer(); });
+  REQUIRE(spec != plan.specs.end());
+  CHECK(spec->unpadded_page_bytes == spec->block_size_tokens / 16 * 132);
+  const auto view = std::find_if(plan.views.begin(), plan.views.end(),
+                                 [&](const ViewPlan& one) { return one.spec == spec->id; });
+  REQUIRE(view != plan.views.end());
+  CHECK(view->bytes.extent("token") == spec->block_size_tokens / 16);
+  CHECK(view->bytes.extent("channel") == 132);
+  CHECK(testing::broken_law(plan) == "");
+}
+
+TEST_CASE("law: entries of one token, and the same bytes for several together, make equal blocks") {
+  ModelSpec together = testing::glm_flash();
+  together = without_indexers(std::move(together));
+  add_indexers(together, {132, 4});
+  for (const EngineRules* const rules : {&rules_of_vllm_0_33, default_rules()}) {
+    const CachePlan one = plan_of(testing::glm_flash(), engine_of(*rules));
+    const CachePlan four = plan_of(together, engine_of(*rules));
+    CHECK(one.arenas.front().bytes_per_id == four.arenas.front().bytes_per_id);
+    CHECK(one.num_blocks() == four.num_blocks());
+    CHECK(one.capacity.front().max_concurrency == four.capacity.front().max_concurrency);
+  }
+}
+
+TEST_CASE("edge: a block has to hold whole entries") {
+  ModelSpec model = minimax_m3();
+  for (LayerSpec& layer : model.layers) layer.attention->indexer = IndexerSpec{132, 48};
+  for (const EngineRules* const rules : {&rules_of_vllm_0_33, default_rules()}) {
+    EngineSpec engine = engine_of(*rules);
+    engine.block_size_tokens = 64;
+    CHECK_THROWS_WITH_AS(plan_of(model, engine),
+                         "engine.block_size_tokens: a block of 64 tokens holds no whole number of the indexer's "
+                         "entries, of which each stands for 48; take a multiple of 48",
+                         SpecError);
+  }
+}
+
+TEST_CASE("edge: a page of a radix tree has to hold whole entries too") {
+  EngineSpec engine = engine_of(rules_of_sglang_0_5_23);
+  engine.strategy = Strategy::dual_pool;
+  engine.own.set(tree_key::mamba_radix_cache_strategy, TreeStrategy::extra_buffer);
+  ModelSpec model = pooled_glm();
+  const CachePlan plan = plan_of(model, engine);
+  CHECK(plan.extras.front().bytes_per_block == 11 * 132 * 64 / 16);
+  CHECK(plan.tree_pools->token_bytes == 11 * (512 * 2 + 9));  // 8.25 bytes, rounded up where memory is split
+  CHECK(testing::broken_law(plan) == "");
+  engine.own.set(tree_key::page_size, 8);
+  CHECK_THROWS_WITH_AS(plan_of(model, engine), doctest::Contains("stands for 16 tokens of a page"), SpecError);
+}
+
+TEST_CASE("edge: a layer with a window has no indexer") {
+  ModelSpec model = minimax_m3();
+  model.layers[5].attention->kind = AttentionKind::sliding_window;
+  model.layers[5].attention->window_tokens = 128;
+  CHECK_THROWS_WITH_AS(plan_of(model, engine_of(rules_of_vllm_0_33)),
+                       doctest::Contains("model.layers[5].attention.indexer_bytes_per_entry: is 256, but a layer with "
+                                         "a window of 128 tokens chooses among none"),
+                       SpecError);
+}

@@ -92,6 +92,8 @@ struct LayerSizes {
   std::int64_t decay_log = 0;      ///< A_log
   std::int64_t step_bias = 0;      ///< dt_bias
   std::int64_t skip = 0;           ///< D
+  std::int64_t gates = 0;          ///< products of blocks of channels
+  std::int64_t gate_inputs = 1;    ///< channels that one gate reads
 };
 
 /// What makes a spec a family of recurrent layers. All of it stands in the family's own header and source; the list of

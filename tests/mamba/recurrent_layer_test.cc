@@ -36,6 +36,7 @@ TEST_CASE("edge: rows are as wide as the parts that RecurrentLayer lists") {
   CHECK(input_width(KdaSpec{32, 128, 4}) == 4 * 4096 + 32);
   CHECK(input_width(ShortConvSpec{2048, 3}) == 3 * 2048);
   CHECK(input_width(LinearAttentionSpec{64, 128}) == 3 * 8192);
+  CHECK(input_width(RgLruSpec{2560, 10, 4}) == 2560);
 }
 
 TEST_CASE("law: a convolution that holds drafts is one whose state grows with them, and its channels are the state's") {

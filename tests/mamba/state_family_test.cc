@@ -95,6 +95,7 @@ TEST_CASE("edge: a field must be given exactly where its default is no value it 
   CHECK(required(KdaSpec{}) == Names{"heads", "head_dim"});
   CHECK(required(ShortConvSpec{}) == Names{"channels"});
   CHECK(required(LinearAttentionSpec{}) == Names{"heads", "head_dim"});
+  CHECK(required(RgLruSpec{}) == Names{"lru_width", "heads"});
 }
 
 TEST_CASE("law: names of families differ") {

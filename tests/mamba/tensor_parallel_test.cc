@@ -49,6 +49,9 @@ Division division(const LinearAttentionSpec& s, std::int64_t ranks, std::int64_t
   const Part width = split(s.heads * s.head_dim, ranks, rank);
   return {{width, width, width}, 0};
 }
+Division division(const RgLruSpec& s, std::int64_t ranks, std::int64_t rank) {
+  return {{split(s.lru_width, ranks, rank)}, 1};
+}
 
 /// The rank's columns of every row.
 std::vector<float> take(const std::vector<float>& rows, std::span<const Part> parts) {
@@ -70,17 +73,24 @@ RecurrentLayer layer_of_rank(const RecurrentLayer& layer, const Division& parts,
   const auto share = [&](const std::vector<float>& list) {
     return take(list, std::vector<Part>{split(static_cast<std::int64_t>(list.size()), ranks, rank)});
   };
+  // Both gates have a list of their own, one behind the other.
+  const auto of_gates = [&](const std::vector<float>& list) {
+    const Part half = split(static_cast<std::int64_t>(list.size()) / 2, ranks, rank);
+    return take(list, std::vector<Part>{half, half});
+  };
+  const bool gated = !layer.weights.gates.empty();
   const std::span<const Part> convolved(parts.inputs.data(), parts.convolved);
   const RecurrentWeights& w = layer.weights;
   return {on_rank(layer.spec, ranks),
           {.conv = take(w.conv, convolved), .conv_bias = take(w.conv_bias, convolved), .decay_log = share(w.decay_log),
-           .step_bias = share(w.step_bias), .skip = share(w.skip)}};
+           .step_bias = gated ? of_gates(w.step_bias) : share(w.step_bias), .skip = share(w.skip),
+           .gates = of_gates(w.gates)}};
 }
 
 TEST_CASE("law: outputs of all ranks side by side are those of one rank, with replicated groups too") {
   std::vector<RecurrentSpec> specs{Mamba2Spec{8, 6, 8, 1, 4, 64}, GdnSpec{4, 8, 6, 10, 4}, KdaSpec{4, 12, 4},
                                    Mamba1Spec{12, 5, 4},          ShortConvSpec{16, 3},    LinearAttentionSpec{4, 10},
-                                   Mamba2Spec{8, 6, 8, 2, 4, 64}};
+                                   Mamba2Spec{8, 6, 8, 2, 4, 64}, RgLruSpec{24, 4, 4}};
   for (const RecurrentSpec& spec : specs)
     for (const std::int64_t ranks : {2, 4}) {
       CAPTURE(family_name(spec));

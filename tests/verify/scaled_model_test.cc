@@ -22,6 +22,7 @@ TEST_CASE("edge: ratios of heads stay, widths shrink to no less than eight chann
   CHECK(recurrent(KdaSpec{96, 128, 4, true}) == RecurrentSpec(KdaSpec{6, 8, 4, true}));
   CHECK(recurrent(ShortConvSpec{2048, 3}) == RecurrentSpec(ShortConvSpec{8, 3}));
   CHECK(recurrent(LinearAttentionSpec{64, 128}) == RecurrentSpec(LinearAttentionSpec{4, 8}));
+  CHECK(recurrent(RgLruSpec{2560, 10, 4}) == RecurrentSpec(RgLruSpec{16, 1, 4}));
 }
 
 TEST_CASE("edge: the latent keeps its two parts, a window its span over several blocks") {

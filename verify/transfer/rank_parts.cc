@@ -85,6 +85,18 @@ PartedRows rows_of(const LinearAttentionSpec& layer) {
           .decay_log = {{"head", layer.heads, 1}}};
 }
 
+PartedRows rows_of(const RgLruSpec& layer) {
+  const std::int64_t block = layer.lru_width / layer.heads;
+  const PartedRow channels{{"x", layer.heads, block}};
+  return {.conv = channels,
+          .state = {{"state", layer.lru_width, 1}},
+          .input = channels,
+          .output = {{"h", layer.heads, block}},
+          .decay_log = channels,
+          .step_bias = {{"input gate", layer.heads, block}, {"recurrence gate", layer.heads, block}},
+          .gates = {{"input gate", layer.heads, block * block}, {"recurrence gate", layer.heads, block * block}}};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> parts_on_rank(std::int64_t count, std::int64_t ranks, std::int64_t rank) {
@@ -136,7 +148,8 @@ RecurrentLayer layer_on_rank(const RecurrentLayer& whole, std::int64_t ranks, st
            .conv_bias = rows_on_rank(weights.conv_bias, rows.conv, ranks, rank),
            .decay_log = rows_on_rank(weights.decay_log, rows.decay_log, ranks, rank),
            .step_bias = rows_on_rank(weights.step_bias, rows.step_bias, ranks, rank),
-           .skip = rows_on_rank(weights.skip, rows.skip, ranks, rank)}};
+           .skip = rows_on_rank(weights.skip, rows.skip, ranks, rank),
+           .gates = rows_on_rank(weights.gates, rows.gates, ranks, rank)}};
 }
 
 std::vector<float> rows_on_rank(const std::vector<float>& rows, const PartedRow& row, std::int64_t ranks,

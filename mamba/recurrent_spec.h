@@ -12,6 +12,8 @@
 #include "mamba/mamba1.h"
 #include "mamba/mamba2.h"
 #include "mamba/rg_lru.h"
+#include "mamba/rwkv.h"
+#include "mamba/rwkv4.h"
 #include "mamba/short_conv.h"
 
 namespace hybridkv {
@@ -22,7 +24,7 @@ using FamilyVariant = std::variant<Spec...>;
 /// A recurrent layer of any family. A new family is a header and a source of its own, with all that StateFamily asks
 /// for, and one alternative here; scenarios, plans, derivations and proofs go by this list.
 using RecurrentSpec = FamilyVariant<GdnSpec, Mamba2Spec, Mamba1Spec, KdaSpec, ShortConvSpec, LinearAttentionSpec,
-                                    RgLruSpec>;
+                                    RgLruSpec, Rwkv4Spec, RwkvSpec>;
 
 /// Calls `visit` with a default spec of each family, in the order of RecurrentSpec.
 template <class Visit>
@@ -56,8 +58,8 @@ void extend_groups(RecurrentSpec& layer, std::int64_t tensor_parallel);
 /// Tokens of one chunk of the family's parallel scan, where the family fixes it; grain of cache mode "all".
 std::optional<std::int64_t> scan_chunk_tokens(const RecurrentSpec& layer);
 
-/// Element type of the recurrent tensor, where the family fixes it whatever the model's dtype: fp32 for kda and rg_lru.
-/// A setting of the user wins over it.
+/// Element type of the recurrent tensor, where the family fixes it whatever the model's dtype: fp32 for kda. A setting of
+/// the user wins over it.
 std::optional<DType> fixed_ssm_dtype(const RecurrentSpec& layer);
 
 }  // namespace hybridkv

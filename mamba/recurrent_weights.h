@@ -8,9 +8,9 @@ namespace hybridkv {
 struct RecurrentWeights {
   std::vector<float> conv;       ///< (tap, channel), the last tap weighs the newest input
   std::vector<float> conv_bias;  ///< (channel)
-  std::vector<float> decay_log;  ///< A_log; mamba1 (channel, state), rg_lru (channel), else (head)
-  std::vector<float> step_bias;  ///< dt_bias; mamba1 (channel), mamba2 and gdn (head), kda (head, channel), rg_lru (gate, channel)
-  std::vector<float> skip;       ///< D; mamba1 (channel), mamba2 (head)
+  std::vector<float> decay_log;  ///< A_log; mamba1 (channel, state), else as many as the header of the family says
+  std::vector<float> step_bias;  ///< dt_bias; mamba1 (channel), mamba2 and gdn (head), kda (head, channel)
+  std::vector<float> skip;       ///< D; mamba1 (channel), mamba2 (head); of RWKV the bonus u of every channel
   std::vector<float> gates;      ///< rg_lru (gate, head, input, output): a product of each block of channels by itself
   bool operator==(const RecurrentWeights&) const = default;
 };

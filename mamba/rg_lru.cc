@@ -71,8 +71,8 @@ const FamilyTable<RgLruSpec>& family_of(const RgLruSpec&) {
                   .published = {{"recurrent_gemma", {"conv1d_width"}}}}},
       .check = check_rg_lru,
       .ssm_dtype = DType::fp32,
-      .least_decay_log = -6,  // eight times its softplus is the decay where the gate is open
-      .largest_decay_log = -1};
+      .least_decay_log = -3,  // eight times its softplus is the decay where the gate is open
+      .largest_decay_log = 0};
   return table;
 }
 

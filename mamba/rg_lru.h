@@ -11,6 +11,7 @@ namespace hybridkv {
 /// Per channel i, with state h of (channel) and gates of the block of channels ("head") that i is in:
 ///   r = sigmoid(sum_j W_r[j,i] x_j + b_r),  g = sigmoid(sum_j W_x[j,i] x_j + b_x),
 ///   a = exp(-8 r softplus(A_log)),  h = a h + sqrt(1 - a^2) g x
+/// Weights: decay_log is A_log (channel), step_bias the biases b_x and b_r (gate, channel), gates W_x and W_r.
 /// Published models leave the square root out at position 0, which a state does not know of; no size depends on it.
 /// Source: De et al., Griffin, 2024.
 ///

@@ -23,6 +23,8 @@ TEST_CASE("edge: names of the other families") {
   CHECK(family_name(ShortConvSpec{}) == "short_conv");
   CHECK(family_name(LinearAttentionSpec{}) == "linear");
   CHECK(family_name(RgLruSpec{}) == "rg_lru");
+  CHECK(family_name(Rwkv4Spec{}) == "rwkv4");
+  CHECK(family_name(RwkvSpec{}) == "rwkv");
 }
 
 TEST_CASE("edge: some families fix the dtype of their recurrent tensor") {

@@ -1,5 +1,7 @@
 #include "mamba/rg_lru.h"
 
+#include <algorithm>
+
 #include "tests/mamba/recurrent_cases.h"
 #include "tests/mamba/state_cases.h"
 

@@ -97,6 +97,34 @@ PartedRows rows_of(const RgLruSpec& layer) {
           .gates = {{"input gate", layer.heads, block * block}, {"recurrence gate", layer.heads, block * block}}};
 }
 
+/// What RWKV layers shift by a token, which every rank keeps whole.
+PartedRow shifted_row(std::int64_t hidden_size) {
+  return {{"time mixing", 1, hidden_size}, {"channel mixing", 1, hidden_size}};
+}
+
+PartedRows rows_of(const Rwkv4Spec& layer) {
+  const PartedRow shifted = shifted_row(layer.hidden_size), channels{{"w", layer.attention_size, 1}};
+  return {.conv = shifted,
+          .state = {{"state", layer.attention_size, 3}},
+          .input = joined(shifted, {{"k", layer.attention_size, 1}, {"v", layer.attention_size, 1}}),
+          .output = joined({{"o", layer.attention_size, 1}}, shifted),
+          .decay_log = channels,
+          .skip = channels};
+}
+
+PartedRows rows_of(const RwkvSpec& layer) {
+  constexpr std::string_view names[] = {"r", "k", "v", "w", "n", "a"};
+  const PartedRow shifted = shifted_row(layer.hidden_size), heads{{"head", layer.heads, layer.head_dim}};
+  PartedRow input = shifted;
+  for (std::int64_t i = 0; i < projections_of(layer); ++i) input.push_back({names[i], layer.heads, layer.head_dim});
+  return {.conv = shifted,
+          .state = {{"state", layer.heads, layer.head_dim * layer.head_dim}},
+          .input = input,
+          .output = joined({{"o", layer.heads, layer.head_dim}}, shifted),
+          .decay_log = heads,
+          .skip = layer.version < 7 ? heads : PartedRow{}};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> parts_on_rank(std::int64_t count, std::int64_t ranks, std::int64_t rank) {

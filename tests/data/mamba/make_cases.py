@@ -7,6 +7,7 @@ recurrence: every number comes out of a module or function of the package that c
 so that both precisions have them exactly.
 """
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -122,11 +123,170 @@ def rg_lru(number, generator, width, heads, kernel, tokens, begins):
           ["positions from 1 on", "the projections around it are the identity"])
 
 
+class Doubled:
+    """A torch whose float32 is float64, for functions that compute in fp32 whatever comes in."""
+
+    def __getattr__(self, name):
+        return getattr(torch, "float64" if name == "float32" else name)
+
+
+def from_fla(path, name):
+    """A function of a file of fla-core that imports nothing of the package, computing in float64."""
+    spec = importlib.util.spec_from_file_location("published", pathlib.Path(os.environ["FLA_CORE"]) / "fla" / path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.torch = Doubled()
+    return getattr(module, name)
+
+
+class Open(torch.nn.Module):
+    """Stands for a projection behind which a sigmoid is one."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+
+    def forward(self, values):
+        return torch.full((*values.shape[:-1], self.width), 100.0, dtype=torch.float64)
+
+
+def rounded(_, __, output):
+    """What a projection gives, rounded to float32, so that it can be given as an input too."""
+    return output.to(torch.float32).double()
+
+
+def shift_weights(generator, hidden):
+    # Ratios in whole 256ths, whose complement is exact too.
+    mix = torch.randint(0, 257, (2, hidden), generator=generator).double() / 256
+    return mix, torch.stack([(1 - mix).reshape(-1), mix.reshape(-1)])
+
+
+def rwkv4(number, generator, hidden, attention, tokens, begins):
+    from transformers.models.rwkv import modeling_rwkv as package
+    from transformers.models.rwkv.configuration_rwkv import RwkvConfig
+
+    config = RwkvConfig(hidden_size=hidden, attention_hidden_size=attention, intermediate_size=2 * hidden,
+                        num_hidden_layers=1)
+    time, channel = package.RwkvSelfAttention(config).double(), package.RwkvFeedForward(config).double()
+    mix, conv = shift_weights(generator, hidden)
+    inputs = {"x": drawn(generator, tokens, hidden), "m": drawn(generator, tokens, hidden)}
+    weights = {"conv_weight": conv, "conv_bias": torch.zeros(2 * hidden).double(),
+               "time_decay": drawn(generator, attention, low=-4, high=1),
+               "time_first": drawn(generator, attention, low=-2, high=2)}
+    # An open receptance and no output projection: what comes out is the average itself.
+    time.receptance, time.output = Open(attention), torch.nn.Identity()
+    with torch.no_grad():
+        time.time_decay.copy_(weights["time_decay"])
+        time.time_first.copy_(weights["time_first"])
+        for ratio in (time.time_mix_key, time.time_mix_value, time.time_mix_receptance):
+            ratio.copy_(mix[0])
+        for ratio in (channel.time_mix_key, channel.time_mix_receptance):
+            ratio.copy_(mix[1])
+        for linear in (time.key, time.value):
+            linear.weight.copy_(drawn(generator, attention, hidden))
+    seen = {}
+    for name in ("key", "value"):
+        getattr(time, name).register_forward_hook(rounded)
+        getattr(time, name).register_forward_hook(lambda _, __, output, name=name: seen.update({name: output}))
+    time.key.register_forward_pre_hook(lambda _, given: seen.update(x=given[0]))
+    channel.key.register_forward_pre_hook(lambda _, given: seen.update(m=given[0]))
+    start = (torch.zeros(1, 2 * hidden).double(), torch.zeros(attention, 3).double())
+    if begins != "zero":
+        start = (drawn(generator, 1, 2 * hidden), drawn(generator, attention, 3))
+        start[1][:, 1] = drawn(generator, attention, low=0.5, high=2)
+
+    def run(first, last, conv, ssm):
+        # The package marks what has seen nothing by its scale, a state of zeros here by its denominator.
+        scale = torch.where(ssm[:, 1] == 0, torch.tensor(-1e38).double(), ssm[:, 2])
+        state = [conv[0, hidden:], conv[0, :hidden], ssm[:, 0], ssm[:, 1], scale]
+        state = [part[None, :, None].clone() for part in state]
+        with torch.no_grad():
+            out, state = time(inputs["x"][None, first:last], state=state, use_cache=True)
+            _, state = channel(inputs["m"][None, first:last], state=state)
+        if first == 0 and last == tokens:
+            inputs.update(k=seen["key"][0], v=seen["value"][0])
+        return (torch.cat([out[0], seen["x"][0], seen["m"][0]], -1),
+                torch.cat([state[1][0, :, 0], state[0][0, :, 0]])[None],
+                torch.stack([part[0, :, 0] for part in state[2:]], -1))
+
+    run(0, tokens, *start)  # what the projections give is an input of the case
+    write(f"rwkv4-{number}", "rwkv4", {"hidden_size": hidden, "attention_size": attention}, {**inputs, **weights},
+          ["x", "m", "k", "v"],
+          {"conv": "conv_weight", "conv_bias": "conv_bias", "decay_log": "time_decay", "skip": "time_first"},
+          start, run, [1, 2, 17, tokens - 20],
+          "transformers 5.23.0: rwkv RwkvSelfAttention.forward and RwkvFeedForward.forward",
+          ["k and v are what the published projections give, rounded to float32 by a hook",
+           "the receptance is one and the output projection the identity", "all ratios of a mixing are one"])
+
+
+def rwkv(number, generator, version, hidden, heads, size, tokens, begins):
+    from transformers.models.rwkv import modeling_rwkv as package
+    from transformers.models.rwkv.configuration_rwkv import RwkvConfig
+
+    # The shift is that of RWKV-4's feed forward, run for both mixings.
+    channel = package.RwkvFeedForward(RwkvConfig(hidden_size=2 * hidden, num_hidden_layers=1)).double()
+    mix, conv = shift_weights(generator, hidden)
+    mixed = []
+    with torch.no_grad():
+        channel.time_mix_key.copy_(mix.reshape(-1))
+        channel.time_mix_receptance.copy_(mix.reshape(-1))
+    channel.key.register_forward_pre_hook(lambda _, given: mixed.append(given[0]))
+    row = ["x", "m", "r", "k", "v", "w", "n", "a"][: {5: 5, 6: 6, 7: 8}[version]]
+    inputs = {name: drawn(generator, tokens, hidden if name in "xm" else heads * size) for name in row}
+    weights = {"conv_weight": conv, "conv_bias": torch.zeros(2 * hidden).double(),
+               "decay": drawn(generator, heads, size, low=-4, high=1)}
+    if version < 7:
+        weights["bonus"] = drawn(generator, heads, size, low=-1, high=1)
+    start = (torch.zeros(1, 2 * hidden).double(), torch.zeros(heads, size, size).double())
+    if begins != "zero":
+        start = (drawn(generator, 1, 2 * hidden), drawn(generator, heads, size, size))
+    published = (from_fla("ops/generalized_delta_rule/dplr/naive.py", "dplr_recurrence") if version == 7
+                 else from_fla("ops/rwkv6/recurrent_naive.py", "naive_recurrent_rwkv6"))
+
+    def run(first, last, conv, ssm):
+        part = {name: inputs[name][first:last].reshape(-1, heads, size).transpose(0, 1)[None] for name in row[2:]}
+        gate = weights["decay"][None, :, None] + part.get("w", torch.zeros_like(part["k"]))
+        before = ssm.transpose(1, 2)[None].clone()  # the package keeps (key, value)
+        if version == 7:
+            # As the layer of flash-linear-attention prepares them: log decay, a key of length one, a rate.
+            log = -0.6065306597126334 * torch.sigmoid(gate)
+            removed = part["n"] * torch.rsqrt(part["n"].square().sum(-1, keepdim=True) + 1e-6)
+            out, after = published(part["r"] * size**0.5, part["k"], part["v"], -removed,
+                                   removed * torch.sigmoid(part["a"]), log, before)
+        else:
+            out, after = published(part["r"], part["k"], part["v"], -torch.exp(gate), weights["bonus"], 1.0, before,
+                                   True)
+        state = [conv[0][None, :, None].clone()]
+        with torch.no_grad():
+            channel(torch.cat([inputs["x"], inputs["m"]], -1)[None, first:last], state=state)
+        out = out[0].transpose(0, 1).reshape(last - first, heads * size)
+        return torch.cat([out, mixed.pop()[0]], -1), state[0][:, :, 0], after[0].transpose(1, 2)
+
+    write(f"rwkv{version}-{number}", "rwkv",
+          {"version": version, "hidden_size": hidden, "heads": heads, "head_dim": size}, {**inputs, **weights}, row,
+          {"conv": "conv_weight", "conv_bias": "conv_bias", "decay_log": "decay",
+           **({"skip": "bonus"} if version < 7 else {})},
+          start, run, [1, 2, 17, tokens - 20],
+          "fla-core 0.6.0: " + ("ops/generalized_delta_rule/dplr/naive.py dplr_recurrence" if version == 7
+                                else "ops/rwkv6/recurrent_naive.py naive_recurrent_rwkv6, with decays "
+                                + ("of every token" if version == 6 else "that are one for all tokens"))
+          + "; the shift by transformers 5.23.0 RwkvFeedForward",
+          ["scale one", "the gates' own functions (exp, sigmoid, length one) are torch's, as the layer calls them"])
+
+
 CASES = {
     "rg_lru": lambda g: (rg_lru(1, g, 12, 3, 4, 61, "zero"), rg_lru(2, g, 20, 2, 3, 47, "drawn")),
+    "rwkv4": lambda g: (rwkv4(1, g, 9, 14, 61, "zero"), rwkv4(2, g, 6, 10, 47, "drawn")),
+    "rwkv": lambda g: [
+        rwkv(number, g, version, 7, heads, size, tokens, begins)
+        for version in (5, 6, 7)
+        for number, heads, size, tokens, begins in ((1, 2, 8, 53, "zero"), (2, 3, 5, 41, "drawn"))
+    ],
 }
 
 if __name__ == "__main__":
+    # Functions that widen to fp32 shall widen to float64.
+    torch.Tensor.float = torch.Tensor.double
     for seed, (family, make) in enumerate(CASES.items()):
         if len(sys.argv) == 1 or family in sys.argv[1:]:
             make(torch.Generator().manual_seed(1000 + seed))

@@ -24,7 +24,10 @@ std::vector<RecurrentSpec> families() {
           ShortConvSpec{.channels = 8},
           ShortConvSpec{.channels = 8, .replicated = true},
           LinearAttentionSpec{.heads = 4, .head_dim = 6},
-          RgLruSpec{.lru_width = 12, .heads = 4}};
+          RgLruSpec{.lru_width = 12, .heads = 4},
+          Rwkv4Spec{.hidden_size = 5, .attention_size = 8},
+          RwkvSpec{.version = 6, .hidden_size = 5, .heads = 4, .head_dim = 3},
+          RwkvSpec{.version = 7, .hidden_size = 5, .heads = 4, .head_dim = 3}};
 }
 
 std::vector<float> drawn(std::uint64_t seed, std::int64_t count) {

@@ -15,6 +15,7 @@
 #include "mamba/rwkv.h"
 #include "mamba/rwkv4.h"
 #include "mamba/short_conv.h"
+#include "mamba/xlstm.h"
 
 namespace hybridkv {
 
@@ -24,7 +25,7 @@ using FamilyVariant = std::variant<Spec...>;
 /// A recurrent layer of any family. A new family is a header and a source of its own, with all that StateFamily asks
 /// for, and one alternative here; scenarios, plans, derivations and proofs go by this list.
 using RecurrentSpec = FamilyVariant<GdnSpec, Mamba2Spec, Mamba1Spec, KdaSpec, ShortConvSpec, LinearAttentionSpec,
-                                    RgLruSpec, Rwkv4Spec, RwkvSpec>;
+                                    RgLruSpec, Rwkv4Spec, RwkvSpec, XlstmSpec>;
 
 /// Calls `visit` with a default spec of each family, in the order of RecurrentSpec.
 template <class Visit>

@@ -25,6 +25,7 @@ TEST_CASE("edge: names of the other families") {
   CHECK(family_name(RgLruSpec{}) == "rg_lru");
   CHECK(family_name(Rwkv4Spec{}) == "rwkv4");
   CHECK(family_name(RwkvSpec{}) == "rwkv");
+  CHECK(family_name(XlstmSpec{}) == "xlstm");
 }
 
 TEST_CASE("edge: some families fix the dtype of their recurrent tensor") {

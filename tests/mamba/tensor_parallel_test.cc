@@ -64,6 +64,11 @@ Division division(const RwkvSpec& s, std::int64_t ranks, std::int64_t rank) {
   return {inputs, 2, {heads, shifted, shifted}};
 }
 
+Division division(const XlstmSpec& s, std::int64_t ranks, std::int64_t rank) {
+  const Part keys = split(s.heads * s.key_head_dim, ranks, rank), heads = split(s.heads, ranks, rank);
+  return {{keys, keys, split(s.heads * s.value_head_dim, ranks, rank), heads, heads}, 0};
+}
+
 /// The rank's columns of every row.
 template <class Real>
 std::vector<Real> take(const std::vector<Real>& rows, std::span<const Part> parts) {
@@ -103,7 +108,8 @@ TEST_CASE("law: outputs of every rank are its columns of those of one rank, with
   std::vector<RecurrentSpec> specs{Mamba2Spec{8, 6, 8, 1, 4, 64}, GdnSpec{4, 8, 6, 10, 4}, KdaSpec{4, 12, 4},
                                    Mamba1Spec{12, 5, 4},          ShortConvSpec{16, 3},    LinearAttentionSpec{4, 10},
                                    Mamba2Spec{8, 6, 8, 2, 4, 64}, RgLruSpec{24, 4, 4},     Rwkv4Spec{6, 12},
-                                   RwkvSpec{5, 6, 4, 5},          RwkvSpec{6, 6, 4, 5},    RwkvSpec{7, 6, 4, 5}};
+                                   RwkvSpec{5, 6, 4, 5},          RwkvSpec{6, 6, 4, 5},    RwkvSpec{7, 6, 4, 5},
+                                   XlstmSpec{4, 5, 6}};
   for (const RecurrentSpec& spec : specs)
     for (const std::int64_t ranks : {2, 4}) {
       CAPTURE(family_name(spec));

@@ -125,6 +125,17 @@ PartedRows rows_of(const RwkvSpec& layer) {
           .skip = layer.version < 7 ? heads : PartedRow{}};
 }
 
+PartedRows rows_of(const XlstmSpec& layer) {
+  return {.state = {{"state", layer.heads, head_numbers(layer)}},
+          .input = {{"q", layer.heads, layer.key_head_dim},
+                    {"k", layer.heads, layer.key_head_dim},
+                    {"v", layer.heads, layer.value_head_dim},
+                    {"i", layer.heads, 1},
+                    {"f", layer.heads, 1}},
+          .output = {{"h", layer.heads, layer.value_head_dim}},
+          .decay_log = {{"head", layer.heads, 1}}};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> parts_on_rank(std::int64_t count, std::int64_t ranks, std::int64_t rank) {

@@ -274,6 +274,32 @@ def rwkv(number, generator, version, hidden, heads, size, tokens, begins):
           ["scale one", "the gates' own functions (exp, sigmoid, length one) are torch's, as the layer calls them"])
 
 
+def xlstm(number, generator, heads, keys, values, tokens, begins):
+    from transformers.models.xlstm import modeling_xlstm as package
+
+    widths = {"q": keys, "k": keys, "v": values, "i": 1, "f": 1}
+    inputs = {name: drawn(generator, tokens, heads * width) for name, width in widths.items()}
+    # Minus the bias of the forget gate, as the library here counts decays.
+    weights = {"decay": drawn(generator, heads, low=-5, high=1)}
+    numbers = (values + 1) * keys + 1
+    ssm = torch.zeros(heads, numbers).double() if begins == "zero" else drawn(generator, heads, numbers)
+
+    def run(first, last, _, ssm):
+        part = {name: inputs[name][first:last].reshape(-1, heads, width).transpose(0, 1)[None]
+                for name, width in widths.items()}
+        memory = ssm[:, : values * keys].reshape(heads, values, keys).transpose(1, 2)[None]
+        out, (memory, normaliser, scale) = package.mlstm_recurrent_sequence_native(
+            part["q"], part["k"], part["v"], part["i"][..., 0], part["f"][..., 0] - weights["decay"][None, :, None],
+            memory, ssm[None, :, values * keys : -1], ssm[None, :, -1:], True, dtype_state=torch.float64)
+        state = [memory[0].transpose(1, 2).reshape(heads, -1), normaliser[0], scale[0]]
+        return out[0].transpose(0, 1).reshape(last - first, -1), None, torch.cat(state, -1)
+
+    write(f"xlstm-{number}", "xlstm", {"heads": heads, "key_head_dim": keys, "value_head_dim": values},
+          {**inputs, **weights}, list(widths), {"decay_log": "decay"}, (None, ssm), run, [1, 2, 17, tokens - 20],
+          "transformers 5.23.0: xlstm mlstm_recurrent_sequence_native",
+          ["without the soft caps of the gates, which come before", "state: memory (value, key), normaliser, scale"])
+
+
 CASES = {
     "rg_lru": lambda g: (rg_lru(1, g, 12, 3, 4, 61, "zero"), rg_lru(2, g, 20, 2, 3, 47, "drawn")),
     "rwkv4": lambda g: (rwkv4(1, g, 9, 14, 61, "zero"), rwkv4(2, g, 6, 10, 47, "drawn")),
@@ -282,6 +308,7 @@ CASES = {
         for version in (5, 6, 7)
         for number, heads, size, tokens, begins in ((1, 2, 8, 53, "zero"), (2, 3, 5, 41, "drawn"))
     ],
+    "xlstm": lambda g: (xlstm(1, g, 2, 8, 6, 53, "zero"), xlstm(2, g, 3, 5, 10, 41, "drawn")),
 }
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ std::vector<RecurrentSpec> families() {
           RgLruSpec{.lru_width = 12, .heads = 4},
           Rwkv4Spec{.hidden_size = 5, .attention_size = 8},
           RwkvSpec{.version = 6, .hidden_size = 5, .heads = 4, .head_dim = 3},
-          RwkvSpec{.version = 7, .hidden_size = 5, .heads = 4, .head_dim = 3}};
+          RwkvSpec{.version = 7, .hidden_size = 5, .heads = 4, .head_dim = 3},
+          XlstmSpec{.heads = 4, .key_head_dim = 3, .value_head_dim = 5}};
 }
 
 std::vector<float> drawn(std::uint64_t seed, std::int64_t count) {

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "mamba/cca.h"
 #include "mamba/gdn.h"
 #include "mamba/kda.h"
 #include "mamba/linear_attention.h"
@@ -25,7 +26,7 @@ using FamilyVariant = std::variant<Spec...>;
 /// A recurrent layer of any family. A new family is a header and a source of its own, with all that StateFamily asks
 /// for, and one alternative here; scenarios, plans, derivations and proofs go by this list.
 using RecurrentSpec = FamilyVariant<GdnSpec, Mamba2Spec, Mamba1Spec, KdaSpec, ShortConvSpec, LinearAttentionSpec,
-                                    RgLruSpec, Rwkv4Spec, RwkvSpec, XlstmSpec>;
+                                    RgLruSpec, Rwkv4Spec, RwkvSpec, XlstmSpec, CcaSpec>;
 
 /// Calls `visit` with a default spec of each family, in the order of RecurrentSpec.
 template <class Visit>

@@ -11,7 +11,8 @@ struct RecurrentWeights {
   std::vector<float> decay_log;  ///< A_log; mamba1 (channel, state), else as many as the header of the family says
   std::vector<float> step_bias;  ///< dt_bias; mamba1 (channel), mamba2 and gdn (head), kda (head, channel)
   std::vector<float> skip;       ///< D; mamba1 (channel), mamba2 (head); of RWKV the bonus u of every channel
-  std::vector<float> gates;      ///< rg_lru (gate, head, input, output): a product of each block of channels by itself
+  /// Products of each block of channels by itself, rg_lru (gate, head, input, output), cca (tap, head, input, output).
+  std::vector<float> gates;
   bool operator==(const RecurrentWeights&) const = default;
 };
 

@@ -20,7 +20,9 @@ Part whole(std::int64_t width) { return {width, 0, width}; }
 struct Division {
   std::vector<Part> inputs;
   std::size_t convolved = 0;
-  std::vector<Part> outputs = {};  ///< its share of all columns unless said
+  std::vector<Part> outputs = {};  ///< its share of all columns unless said, as of the biases
+  std::vector<Part> biases = {};
+  std::vector<Part> gates = {};
 };
 
 Division division(const GdnSpec& s, std::int64_t ranks, std::int64_t rank) {
@@ -51,7 +53,9 @@ Division division(const LinearAttentionSpec& s, std::int64_t ranks, std::int64_t
   return {{width, width, width}, 0};
 }
 Division division(const RgLruSpec& s, std::int64_t ranks, std::int64_t rank) {
-  return {{split(s.lru_width, ranks, rank)}, 1};
+  const Part channels = split(s.lru_width, ranks, rank);
+  const Part blocks = split(s.lru_width * (s.lru_width / s.heads), ranks, rank);
+  return {{channels}, 1, {channels}, {channels, channels}, {blocks, blocks}};
 }
 Division division(const Rwkv4Spec& s, std::int64_t ranks, std::int64_t rank) {
   const Part shifted = whole(s.hidden_size), channels = split(s.attention_size, ranks, rank);
@@ -67,6 +71,13 @@ Division division(const RwkvSpec& s, std::int64_t ranks, std::int64_t rank) {
 Division division(const XlstmSpec& s, std::int64_t ranks, std::int64_t rank) {
   const Part keys = split(s.heads * s.key_head_dim, ranks, rank), heads = split(s.heads, ranks, rank);
   return {{keys, keys, split(s.heads * s.value_head_dim, ranks, rank), heads, heads}, 0};
+}
+
+Division division(const CcaSpec& s, std::int64_t ranks, std::int64_t rank) {
+  const Part q = split(s.query_heads * s.head_dim, ranks, rank), k = split(s.kv_heads * s.head_dim, ranks, rank);
+  const std::vector<Part> row{q, k, whole(s.delayed_size)};
+  const std::int64_t square = s.head_dim * s.head_dim;
+  return {row, 2, row, {q, k}, {split(s.query_heads * square, ranks, rank), split(s.kv_heads * square, ranks, rank)}};
 }
 
 /// The rank's columns of every row.
@@ -90,18 +101,12 @@ RecurrentLayer layer_of_rank(const RecurrentLayer& layer, const Division& parts,
   const auto share = [&](const std::vector<float>& list) {
     return take(list, std::vector<Part>{split(static_cast<std::int64_t>(list.size()), ranks, rank)});
   };
-  // Both gates have a list of their own, one behind the other.
-  const auto of_gates = [&](const std::vector<float>& list) {
-    const Part half = split(static_cast<std::int64_t>(list.size()) / 2, ranks, rank);
-    return take(list, std::vector<Part>{half, half});
-  };
-  const bool gated = !layer.weights.gates.empty();
   const std::span<const Part> convolved(parts.inputs.data(), parts.convolved);
   const RecurrentWeights& w = layer.weights;
   return {on_rank(layer.spec, ranks),
           {.conv = take(w.conv, convolved), .conv_bias = take(w.conv_bias, convolved), .decay_log = share(w.decay_log),
-           .step_bias = gated ? of_gates(w.step_bias) : share(w.step_bias), .skip = share(w.skip),
-           .gates = of_gates(w.gates)}};
+           .step_bias = parts.biases.empty() ? share(w.step_bias) : take(w.step_bias, parts.biases),
+           .skip = share(w.skip), .gates = take(w.gates, parts.gates)}};
 }
 
 TEST_CASE("law: outputs of every rank are its columns of those of one rank, with replicated groups too") {
@@ -109,7 +114,7 @@ TEST_CASE("law: outputs of every rank are its columns of those of one rank, with
                                    Mamba1Spec{12, 5, 4},          ShortConvSpec{16, 3},    LinearAttentionSpec{4, 10},
                                    Mamba2Spec{8, 6, 8, 2, 4, 64}, RgLruSpec{24, 4, 4},     Rwkv4Spec{6, 12},
                                    RwkvSpec{5, 6, 4, 5},          RwkvSpec{6, 6, 4, 5},    RwkvSpec{7, 6, 4, 5},
-                                   XlstmSpec{4, 5, 6}};
+                                   XlstmSpec{4, 5, 6},            CcaSpec{8, 4, 3, 2, 3, 5}};
   for (const RecurrentSpec& spec : specs)
     for (const std::int64_t ranks : {2, 4}) {
       CAPTURE(family_name(spec));

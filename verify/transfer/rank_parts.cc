@@ -136,6 +136,20 @@ PartedRows rows_of(const XlstmSpec& layer) {
           .decay_log = {{"head", layer.heads, 1}}};
 }
 
+PartedRows rows_of(const CcaSpec& layer) {
+  const PartedRow conv{{"q", layer.query_heads, layer.head_dim}, {"k", layer.kv_heads, layer.head_dim}};
+  const PartedRow row = joined(conv, {{"u", 1, layer.delayed_size}});
+  PartedRow taps;
+  for (std::int64_t tap = 0; tap < layer.grouped_kernel; ++tap)
+    for (const RowPart& part : conv) taps.push_back({part.name, part.count, part.width * layer.head_dim});
+  return {.conv = conv,
+          .state = {{"state", 1, layer.delayed_size}},
+          .input = row,
+          .output = row,
+          .step_bias = conv,
+          .gates = taps};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> parts_on_rank(std::int64_t count, std::int64_t ranks, std::int64_t rank) {

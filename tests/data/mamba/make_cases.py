@@ -300,6 +300,80 @@ def xlstm(number, generator, heads, keys, values, tokens, begins):
           ["without the soft caps of the gates, which come before", "state: memory (value, key), normaliser, scale"])
 
 
+class States:
+    """Stands for a cache of one layer: a convolution state and a recurrent one."""
+
+    def __init__(self, conv, recurrent):
+        self.conv, self.recurrent = conv, recurrent
+
+    def get_conv_state(self, layer, state_idx=0):
+        return self.conv
+
+    def get_recurrent_state(self, layer, state_idx=0):
+        return self.recurrent
+
+    def update_conv_state(self, conv, layer):
+        self.conv = conv
+
+    def update_recurrent_state(self, recurrent, layer):
+        self.recurrent = recurrent
+
+
+def cca(number, generator, queries, keys, size, taps, tokens, begins):
+    from transformers.models.zaya import modeling_zaya as package
+    from transformers.models.zaya.configuration_zaya import ZayaConfig
+
+    hidden = 16
+    config = ZayaConfig(hidden_size=hidden, num_attention_heads=queries, num_key_value_heads=keys, head_dim=size,
+                        cca_time0=taps[0], cca_time1=taps[1])
+    layer = package.ZayaCCAProjection(config, 0).double()
+    channels, heads, delayed, rows = (queries + keys) * size, queries + keys, keys * size // 2, sum(taps) - 2
+    given = drawn(generator, tokens, hidden)
+    weights = {
+        "conv_weight": drawn(generator, taps[0], channels, low=-0.7, high=0.7),
+        "conv_bias": drawn(generator, channels, low=-0.2, high=0.2),
+        "grouped_weight": drawn(generator, taps[1], heads, size, size, low=-0.5, high=0.5),
+        "grouped_bias": drawn(generator, channels, low=-0.2, high=0.2),
+    }
+    with torch.no_grad():
+        layer.conv_qk_depthwise.weight.copy_(weights["conv_weight"].T[:, None])
+        layer.conv_qk_depthwise.bias.copy_(weights["conv_bias"])
+        # The package has (output, input of the group, tap).
+        grouped = weights["grouped_weight"].permute(1, 3, 2, 0).reshape(channels, size, taps[1])
+        layer.conv_qk_grouped.weight.copy_(grouped)
+        layer.conv_qk_grouped.bias.copy_(weights["grouped_bias"])
+    seen = {}
+    for name in ("q_proj", "k_proj", "v_proj_delayed"):
+        linear = getattr(layer, name)
+        torch.nn.init.uniform_(linear.weight, -0.4, 0.4, generator=generator)
+        linear.register_forward_hook(rounded)
+        linear.register_forward_hook(lambda _, __, output, name=name: seen.update({name: output[0]}))
+    layer.conv_qk_grouped.register_forward_hook(lambda _, __, output: seen.update(mixed=output[0].T))
+    inputs = {}
+    start = (torch.zeros(rows, channels).double(), torch.zeros(1, delayed).double())
+    if begins != "zero":
+        start = (drawn(generator, rows, channels), drawn(generator, 1, delayed))
+
+    def run(first, last, conv, ssm):
+        states = States(conv.T[None].clone(), ssm.clone())
+        with torch.no_grad():
+            value = layer(given[None, first:last], states)[2][0].reshape(last - first, -1)
+        if first == 0 and last == tokens:
+            inputs.update(q=seen["q_proj"], k=seen["k_proj"], u=seen["v_proj_delayed"])
+        return torch.cat([seen["mixed"], value[:, delayed:]], -1), states.conv[0].T, states.recurrent
+
+    run(0, tokens, *start)  # what the projections give is an input of the case
+    write(f"cca-{number}", "cca",
+          {"query_heads": queries, "kv_heads": keys, "head_dim": size, "depthwise_kernel": taps[0],
+           "grouped_kernel": taps[1], "delayed_size": delayed},
+          {**inputs, **weights}, ["q", "k", "u"],
+          {"conv": "conv_weight", "conv_bias": "conv_bias", "gates": "grouped_weight", "step_bias": "grouped_bias"},
+          start, run, [1, 2, 17, tokens - 20],
+          "transformers 5.23.0: zaya ZayaCCAProjection.forward",
+          ["q, k and u are what the published projections give, rounded to float32 by a hook",
+           "q and k before what the layer adds to them beside the convolutions"])
+
+
 CASES = {
     "rg_lru": lambda g: (rg_lru(1, g, 12, 3, 4, 61, "zero"), rg_lru(2, g, 20, 2, 3, 47, "drawn")),
     "rwkv4": lambda g: (rwkv4(1, g, 9, 14, 61, "zero"), rwkv4(2, g, 6, 10, 47, "drawn")),
@@ -309,6 +383,7 @@ CASES = {
         for number, heads, size, tokens, begins in ((1, 2, 8, 53, "zero"), (2, 3, 5, 41, "drawn"))
     ],
     "xlstm": lambda g: (xlstm(1, g, 2, 8, 6, 53, "zero"), xlstm(2, g, 3, 5, 10, 41, "drawn")),
+    "cca": lambda g: (cca(1, g, 4, 2, 6, (2, 2), 53, "zero"), cca(2, g, 2, 1, 8, (3, 2), 41, "drawn")),
 }
 
 if __name__ == "__main__":

@@ -63,6 +63,24 @@ Matrix scaled(const Rows& values, const Sums& exponents) {
   return values.array() * exponents.cast<float>().array().exp();
 }
 
+/// What `read` finds in the state before each token of a generalised delta rule: the products of token t with those
+/// before it are decayed until t - 1, so they stand in row t - 1 of those of the rows moved up by one.
+Matrix read_before(const Rows& read, const Rows& write, const Rows& key, const Rows& value, const Sums& sum,
+                   const Matrix& state) {
+  const Eigen::Index later = read.rows() - 1;
+  Matrix next = Matrix::Zero(read.rows(), read.cols());
+  next.topRows(later) = read.bottomRows(later);
+  const Rows moved(next.data(), next.rows(), next.cols(), Eigen::OuterStride<>(next.cols()));
+  Matrix found(read.rows(), value.cols());
+  found.row(0).noalias() = read.row(0) * state.transpose();
+  const Matrix given = scaled(moved, sum) * state.transpose() + decayed_products(moved, key, sum) * value;
+  found.bottomRows(later) = given.topRows(later);
+  Matrix system = Matrix::Zero(read.rows(), read.rows());
+  system.bottomRows(later) = -decayed_products(moved, write, sum).topRows(later);
+  system.triangularView<Eigen::UnitLower>().solveInPlace(found);
+  return found;
+}
+
 }  // namespace
 
 void run_head_chunk(const HeadChunk& chunk, float* state) {
@@ -87,11 +105,19 @@ void run_head_chunk(const HeadChunk& chunk, float* state) {
   output.noalias() += decayed_products(query, key, sum) * added;
 
   const Sums to_end = (-sum).rowwise() + sum.row(chunk.tokens - 1);
+  Matrix moved = Matrix::Zero(chunk.value_dim, chunk.key_dim);  // what a generalised rule moves from key to key
+  if (chunk.read.data) {
+    const Rows write = rows(chunk.write, chunk.tokens, chunk.key_dim);
+    const Matrix found = read_before(rows(chunk.read, chunk.tokens, chunk.key_dim), write, key, value, sum, s);
+    output.noalias() += decayed_products(query, write, sum) * found;
+    moved.noalias() = found.transpose() * scaled(write, to_end);
+  }
   if (chunk.decays_by_channel)
     s.array().rowwise() *= sum.row(chunk.tokens - 1).cast<float>().array().exp();
   else
     s *= std::exp(static_cast<float>(sum(chunk.tokens - 1, 0)));
   s.noalias() += added.transpose() * scaled(key, to_end);
+  s += moved;
 }
 
 }  // namespace hybridkv

@@ -21,6 +21,7 @@ struct HeadChunk {
   HeadRows log_decay;           ///< (token, 1) or, by_channel, (token, key); <= 0
   bool decays_by_channel = false;
   const float* beta = nullptr;  ///< (token); null: no delta rule, every value is added as it is
+  HeadRows read, write;         ///< (token, key) of a generalised delta rule: S a b^T is added too; null: none
   float* output = nullptr;      ///< (token, value), rows `output_stride` apart
   std::int64_t output_stride = 0;
 };
@@ -31,10 +32,12 @@ struct HeadChunk {
 /// With L the running sum of log decays: the outputs are (Q e^L) S^T + (Q K^T decayed) U and the state becomes
 /// S e^L + U^T (K e^(L_end - L)). Without a delta rule U = V; with one U solves the unit triangular system
 /// (I + beta (K K^T decayed, strictly lower)) U = beta (V - (K e^L) S^T), the WY form of the product of
-/// Householder-like factors. Decays never enter as e^(-L): every exponent is a difference that is not positive, so
+/// Householder-like factors. A generalised rule S = S (diag(e^g) + a b^T) + v k^T adds what a reads before each token
+/// along b, a system of the same form. Decays never enter as e^(-L): every exponent is a difference that is not positive, so
 /// nothing overflows; L and the differences are double, so that strong decays over a long chunk lose nothing but their
 /// own rounding.
-/// Source: Yang et al., Parallelizing Linear Transformers with the Delta Rule, 2024; Dao and Gu, Mamba-2, 2024.
+/// Source: Yang et al., Parallelizing Linear Transformers with the Delta Rule, 2024; Dao and Gu, Mamba-2, 2024;
+/// Peng et al., RWKV-7, 2025.
 void run_head_chunk(const HeadChunk& chunk, float* state);
 
 }  // namespace hybridkv

@@ -34,16 +34,19 @@ bool conv_holds_drafts(const RecurrentSpec& layer) { return sizes_of(layer).conv
 
 RecurrentLayer random_layer(const RecurrentSpec& layer, std::uint64_t seed) {
   const LayerSizes sizes = sizes_of(layer);
-  const float reach = 1.0f / std::sqrt(static_cast<float>(sizes.conv_taps));
+  const std::int64_t taps = sizes.weight_taps > 0 ? sizes.weight_taps : sizes.conv_taps;
+  const float reach = 1.0f / std::sqrt(static_cast<float>(taps));
+  const float gate_reach = std::sqrt(3.0f / static_cast<float>(sizes.gate_inputs));
   const auto decay_log = [&](const auto& family) {
     return draw(mix(seed, 3), sizes.decay_log, family_of(family).least_decay_log, family_of(family).largest_decay_log);
   };
   return {layer,
-          {.conv = draw(mix(seed, 1), sizes.conv_taps * sizes.conv_channels, -reach, reach),
+          {.conv = draw(mix(seed, 1), taps * sizes.conv_channels, -reach, reach),
            .conv_bias = draw(mix(seed, 2), sizes.conv_channels, -0.1f, 0.1f),
            .decay_log = std::visit(decay_log, layer),
            .step_bias = draw(mix(seed, 4), sizes.step_bias, -4, -0.5f),
-           .skip = draw(mix(seed, 5), sizes.skip, 0.5f, 1.5f)}};
+           .skip = draw(mix(seed, 5), sizes.skip, 0.5f, 1.5f),
+           .gates = draw(mix(seed, 6), sizes.gates, -gate_reach, gate_reach)}};
 }
 
 }  // namespace hybridkv

@@ -6,12 +6,17 @@
 #include <type_traits>
 #include <variant>
 
+#include "mamba/cca.h"
 #include "mamba/gdn.h"
 #include "mamba/kda.h"
 #include "mamba/linear_attention.h"
 #include "mamba/mamba1.h"
 #include "mamba/mamba2.h"
+#include "mamba/rg_lru.h"
+#include "mamba/rwkv.h"
+#include "mamba/rwkv4.h"
 #include "mamba/short_conv.h"
+#include "mamba/xlstm.h"
 
 namespace hybridkv {
 
@@ -20,7 +25,8 @@ using FamilyVariant = std::variant<Spec...>;
 
 /// A recurrent layer of any family. A new family is a header and a source of its own, with all that StateFamily asks
 /// for, and one alternative here; scenarios, plans, derivations and proofs go by this list.
-using RecurrentSpec = FamilyVariant<GdnSpec, Mamba2Spec, Mamba1Spec, KdaSpec, ShortConvSpec, LinearAttentionSpec>;
+using RecurrentSpec = FamilyVariant<GdnSpec, Mamba2Spec, Mamba1Spec, KdaSpec, ShortConvSpec, LinearAttentionSpec,
+                                    RgLruSpec, Rwkv4Spec, RwkvSpec, XlstmSpec, CcaSpec>;
 
 /// Calls `visit` with a default spec of each family, in the order of RecurrentSpec.
 template <class Visit>
@@ -29,7 +35,7 @@ void for_each_family(Visit visit) {
   all(std::type_identity<RecurrentSpec>{});
 }
 
-/// The name in scenarios and JSON: "gdn", "mamba2", "mamba1", "kda", "short_conv", "linear".
+/// The name in scenarios and JSON: "gdn", "mamba2", "rg_lru".
 std::string_view family_name(const RecurrentSpec& layer);
 
 /// The state one layer keeps per rank and sequence position. Throws SpecError as the family's own.
@@ -54,8 +60,8 @@ void extend_groups(RecurrentSpec& layer, std::int64_t tensor_parallel);
 /// Tokens of one chunk of the family's parallel scan, where the family fixes it; grain of cache mode "all".
 std::optional<std::int64_t> scan_chunk_tokens(const RecurrentSpec& layer);
 
-/// Element type of the recurrent tensor, where the family fixes it whatever the model's dtype: fp32 for kda. A setting
-/// of the user wins over it.
+/// Element type of the recurrent tensor, where the family fixes it whatever the model's dtype: fp32 for kda. A setting of
+/// the user wins over it.
 std::optional<DType> fixed_ssm_dtype(const RecurrentSpec& layer);
 
 }  // namespace hybridkv

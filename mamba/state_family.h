@@ -88,10 +88,13 @@ struct LayerSizes {
   std::int64_t output = 0;         ///< of one token
   std::int64_t conv_channels = 0;  ///< 0 for a family without a convolution
   std::int64_t conv_taps = 1;
+  std::int64_t weight_taps = 0;    ///< that the weights have where another convolution behind lengthens the state
   bool conv_holds_drafts = false;  ///< the convolution state keeps the inputs of draft tokens too
   std::int64_t decay_log = 0;      ///< A_log
   std::int64_t step_bias = 0;      ///< dt_bias
   std::int64_t skip = 0;           ///< D
+  std::int64_t gates = 0;          ///< products of blocks of channels
+  std::int64_t gate_inputs = 1;    ///< channels that one gate reads
 };
 
 /// What makes a spec a family of recurrent layers. All of it stands in the family's own header and source; the list of

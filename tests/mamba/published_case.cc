@@ -29,14 +29,13 @@ RecurrentSpec spec_of(const json& sizes) {
   return spec;
 }
 
-RecurrentSpec read_spec(const std::string& type, const json& sizes) {
-  if (type == "GdnSpec") return spec_of<GdnSpec>(sizes);
-  if (type == "KdaSpec") return spec_of<KdaSpec>(sizes);
-  if (type == "Mamba1Spec") return spec_of<Mamba1Spec>(sizes);
-  if (type == "Mamba2Spec") return spec_of<Mamba2Spec>(sizes);
-  if (type == "ShortConvSpec") return spec_of<ShortConvSpec>(sizes);
-  if (type == "LinearAttentionSpec") return spec_of<LinearAttentionSpec>(sizes);
-  throw std::runtime_error("case.json: unknown spec_type " + type);
+RecurrentSpec read_spec(const std::string& name, const json& sizes) {
+  std::optional<RecurrentSpec> spec;
+  for_each_family([&]<class Spec>(const Spec& family) {
+    if (family_of(family).name == name) spec = spec_of<Spec>(sizes);
+  });
+  if (!spec) throw std::runtime_error("case.json: unknown family " + name);
+  return *spec;
 }
 
 template <class T>
@@ -68,7 +67,8 @@ RecurrentWeights read_weights(const fs::path& inputs, const json& names) {
       {"conv_bias", &RecurrentWeights::conv_bias},
       {"decay_log", &RecurrentWeights::decay_log},
       {"step_bias", &RecurrentWeights::step_bias},
-      {"skip", &RecurrentWeights::skip}};
+      {"skip", &RecurrentWeights::skip},
+      {"gates", &RecurrentWeights::gates}};
   std::size_t used = 0;
   for (const auto& [name, list] : lists)
     if (names.contains(name)) {
@@ -121,7 +121,7 @@ PublishedCase read_published_case(const fs::path& folder) {
   PublishedCase result;
   result.name = content.at("case").get<std::string>();
   result.tokens = content.at("tokens").get<std::int64_t>();
-  result.layer = {read_spec(content.at("spec_type").get<std::string>(), content.at("spec")),
+  result.layer = {read_spec(content.at("family").get<std::string>(), content.at("spec")),
                   read_weights(inputs, content.at("weights"))};
   result.inputs = read_rows(inputs, content.at("row"), result.tokens);
   result.outputs = read_values<double>(folder / "outputs.npy");

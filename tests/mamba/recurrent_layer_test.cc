@@ -36,6 +36,14 @@ TEST_CASE("edge: rows are as wide as the parts that RecurrentLayer lists") {
   CHECK(input_width(KdaSpec{32, 128, 4}) == 4 * 4096 + 32);
   CHECK(input_width(ShortConvSpec{2048, 3}) == 3 * 2048);
   CHECK(input_width(LinearAttentionSpec{64, 128}) == 3 * 8192);
+  CHECK(input_width(RgLruSpec{2560, 10, 4}) == 2560);
+  CHECK(input_width(Rwkv4Spec{4096, 4096}) == 4 * 4096);
+  CHECK(output_width(Rwkv4Spec{4096, 4096}) == 3 * 4096);
+  CHECK(input_width(RwkvSpec{5, 2048, 32, 64}) == 5 * 2048);
+  CHECK(input_width(RwkvSpec{6, 2048, 32, 64}) == 6 * 2048);
+  CHECK(input_width(RwkvSpec{7, 2048, 32, 64}) == 8 * 2048);
+  CHECK(input_width(XlstmSpec{8, 256, 512}) == 2 * 2048 + 4096 + 2 * 8);
+  CHECK(input_width(CcaSpec{8, 2, 128, 2, 2, 128}) == 1280 + 128);
 }
 
 TEST_CASE("law: a convolution that holds drafts is one whose state grows with them, and its channels are the state's") {

@@ -1,5 +1,7 @@
 #include "mamba/recurrent_spec.h"
 
+#include <algorithm>
+
 #include "tests/mamba/state_cases.h"
 
 namespace hybridkv {
@@ -20,10 +22,16 @@ TEST_CASE("edge: names of the other families") {
   CHECK(family_name(KdaSpec{}) == "kda");
   CHECK(family_name(ShortConvSpec{}) == "short_conv");
   CHECK(family_name(LinearAttentionSpec{}) == "linear");
+  CHECK(family_name(RgLruSpec{}) == "rg_lru");
+  CHECK(family_name(Rwkv4Spec{}) == "rwkv4");
+  CHECK(family_name(RwkvSpec{}) == "rwkv");
+  CHECK(family_name(XlstmSpec{}) == "xlstm");
+  CHECK(family_name(CcaSpec{}) == "cca");
 }
 
-TEST_CASE("edge: only kda fixes the dtype of its recurrent tensor") {
+TEST_CASE("edge: some families fix the dtype of their recurrent tensor") {
   CHECK(fixed_ssm_dtype(KdaSpec{}) == DType::fp32);
+  CHECK(fixed_ssm_dtype(RgLruSpec{}) == DType::fp32);
   CHECK(fixed_ssm_dtype(GdnSpec{}) == std::nullopt);
 }
 
@@ -45,6 +53,8 @@ TEST_CASE("edge: only mamba2 fixes the chunk of its scan") {
 }
 
 TEST_CASE("law: all ranks together hold the whole recurrent tensor, and at least the whole convolution") {
+  // But what a layer delays by a token, which every rank holds.
+  const auto is_delayed = [](const StateTensor& tensor) { return tensor.layout.find("token") >= 0; };
   int num_split = 0;
   CHECK(rc::check("ranks", [&] {
     for (int repetition = 0; repetition < 20; ++repetition) {
@@ -62,14 +72,16 @@ TEST_CASE("law: all ranks together hold the whole recurrent tensor, and at least
       num_split += split.tensor_parallel > 1;
       const StateSpec all = state_of(layer, whole);
       RC_ASSERT(part.tensors.size() == all.tensors.size());
-      // Only the convolution of replicated groups is held more than once.
-      const auto* mamba2 = std::get_if<Mamba2Spec>(&layer);
-      const auto* short_conv = std::get_if<ShortConvSpec>(&layer);
-      const bool replicated = (mamba2 && mamba2->groups % split.tensor_parallel != 0) ||
-                              (short_conv && short_conv->replicated);
+      // Only the convolution of sections with fewer parts than ranks is held more than once.
+      const std::vector<ChannelSection> sections = sections_of(layer);
+      const bool replicated = std::any_of(sections.begin(), sections.end(), [&](const ChannelSection& section) {
+        return section.parts % split.tensor_parallel != 0;
+      });
       for (std::size_t i = 0; i < all.tensors.size(); ++i) {
         const std::int64_t held = part.tensors[i].bytes() * split.tensor_parallel;
-        if (replicated && all.tensors[i].name == "conv")
+        if (is_delayed(all.tensors[i]))
+          RC_ASSERT(part.tensors[i].bytes() == all.tensors[i].bytes());
+        else if (replicated && all.tensors[i].name == "conv")
           RC_ASSERT(held >= all.tensors[i].bytes());
         else
           RC_ASSERT(held == all.tensors[i].bytes());

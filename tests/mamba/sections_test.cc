@@ -20,6 +20,10 @@ TEST_CASE("golden: the sections of published layers, in the order of their rows"
   CHECK(names(ShortConvSpec{.channels = 2048}) == "x 2048 x 1; ");
   CHECK(names(ShortConvSpec{.channels = 2048, .replicated = true}) == "x 1 x 2048; ");
   CHECK(names(LinearAttentionSpec{}) == "");
+  CHECK(names(RgLruSpec{.lru_width = 2560, .heads = 10}) == "x 10 x 256; ");
+  CHECK(names(CcaSpec{8, 2, 128, 2, 2, 128}) == "q 8 x 128; k 2 x 128; ");
+  CHECK(names(Rwkv4Spec{.hidden_size = 4096, .attention_size = 512}) ==
+        "time mixing 1 x 4096; channel mixing 1 x 4096; ");
 }
 
 TEST_CASE("law: the shares of its sections are the channels that a rank keeps") {

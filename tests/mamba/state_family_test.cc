@@ -95,6 +95,11 @@ TEST_CASE("edge: a field must be given exactly where its default is no value it 
   CHECK(required(KdaSpec{}) == Names{"heads", "head_dim"});
   CHECK(required(ShortConvSpec{}) == Names{"channels"});
   CHECK(required(LinearAttentionSpec{}) == Names{"heads", "head_dim"});
+  CHECK(required(RgLruSpec{}) == Names{"lru_width", "heads"});
+  CHECK(required(Rwkv4Spec{}) == Names{"hidden_size", "attention_size"});
+  CHECK(required(RwkvSpec{}) == Names{"version", "hidden_size", "heads", "head_dim"});
+  CHECK(required(XlstmSpec{}) == Names{"heads", "key_head_dim", "value_head_dim"});
+  CHECK(required(CcaSpec{}) == Names{"query_heads", "kv_heads", "head_dim", "delayed_size"});
 }
 
 TEST_CASE("law: names of families differ") {

@@ -22,6 +22,11 @@ TEST_CASE("edge: ratios of heads stay, widths shrink to no less than eight chann
   CHECK(recurrent(KdaSpec{96, 128, 4, true}) == RecurrentSpec(KdaSpec{6, 8, 4, true}));
   CHECK(recurrent(ShortConvSpec{2048, 3}) == RecurrentSpec(ShortConvSpec{8, 3}));
   CHECK(recurrent(LinearAttentionSpec{64, 128}) == RecurrentSpec(LinearAttentionSpec{4, 8}));
+  CHECK(recurrent(RgLruSpec{2560, 10, 4}) == RecurrentSpec(RgLruSpec{16, 1, 4}));
+  CHECK(recurrent(Rwkv4Spec{4096, 4096}) == RecurrentSpec(Rwkv4Spec{16, 16}));
+  CHECK(recurrent(RwkvSpec{7, 2048, 32, 64}) == RecurrentSpec(RwkvSpec{7, 8, 2, 8}));
+  CHECK(recurrent(CcaSpec{8, 2, 128, 2, 2, 128}) == RecurrentSpec(CcaSpec{4, 1, 8, 2, 2, 8}));
+  CHECK(recurrent(XlstmSpec{8, 256, 512}) == RecurrentSpec(XlstmSpec{1, 16, 32}));
 }
 
 TEST_CASE("edge: the latent keeps its two parts, a window its span over several blocks") {

@@ -85,6 +85,71 @@ PartedRows rows_of(const LinearAttentionSpec& layer) {
           .decay_log = {{"head", layer.heads, 1}}};
 }
 
+PartedRows rows_of(const RgLruSpec& layer) {
+  const std::int64_t block = layer.lru_width / layer.heads;
+  const PartedRow channels{{"x", layer.heads, block}};
+  return {.conv = channels,
+          .state = {{"state", layer.lru_width, 1}},
+          .input = channels,
+          .output = {{"h", layer.heads, block}},
+          .decay_log = channels,
+          .step_bias = {{"input gate", layer.heads, block}, {"recurrence gate", layer.heads, block}},
+          .gates = {{"input gate", layer.heads, block * block}, {"recurrence gate", layer.heads, block * block}}};
+}
+
+/// What RWKV layers shift by a token, which every rank keeps whole.
+PartedRow shifted_row(std::int64_t hidden_size) {
+  return {{"time mixing", 1, hidden_size}, {"channel mixing", 1, hidden_size}};
+}
+
+PartedRows rows_of(const Rwkv4Spec& layer) {
+  const PartedRow shifted = shifted_row(layer.hidden_size), channels{{"w", layer.attention_size, 1}};
+  return {.conv = shifted,
+          .state = {{"state", layer.attention_size, 3}},
+          .input = joined(shifted, {{"k", layer.attention_size, 1}, {"v", layer.attention_size, 1}}),
+          .output = joined({{"o", layer.attention_size, 1}}, shifted),
+          .decay_log = channels,
+          .skip = channels};
+}
+
+PartedRows rows_of(const RwkvSpec& layer) {
+  constexpr std::string_view names[] = {"r", "k", "v", "w", "n", "a"};
+  const PartedRow shifted = shifted_row(layer.hidden_size), heads{{"head", layer.heads, layer.head_dim}};
+  PartedRow input = shifted;
+  for (std::int64_t i = 0; i < projections_of(layer); ++i) input.push_back({names[i], layer.heads, layer.head_dim});
+  return {.conv = shifted,
+          .state = {{"state", layer.heads, layer.head_dim * layer.head_dim}},
+          .input = input,
+          .output = joined({{"o", layer.heads, layer.head_dim}}, shifted),
+          .decay_log = heads,
+          .skip = layer.version < 7 ? heads : PartedRow{}};
+}
+
+PartedRows rows_of(const XlstmSpec& layer) {
+  return {.state = {{"state", layer.heads, head_numbers(layer)}},
+          .input = {{"q", layer.heads, layer.key_head_dim},
+                    {"k", layer.heads, layer.key_head_dim},
+                    {"v", layer.heads, layer.value_head_dim},
+                    {"i", layer.heads, 1},
+                    {"f", layer.heads, 1}},
+          .output = {{"h", layer.heads, layer.value_head_dim}},
+          .decay_log = {{"head", layer.heads, 1}}};
+}
+
+PartedRows rows_of(const CcaSpec& layer) {
+  const PartedRow conv{{"q", layer.query_heads, layer.head_dim}, {"k", layer.kv_heads, layer.head_dim}};
+  const PartedRow row = joined(conv, {{"u", 1, layer.delayed_size}});
+  PartedRow taps;
+  for (std::int64_t tap = 0; tap < layer.grouped_kernel; ++tap)
+    for (const RowPart& part : conv) taps.push_back({part.name, part.count, part.width * layer.head_dim});
+  return {.conv = conv,
+          .state = {{"state", 1, layer.delayed_size}},
+          .input = row,
+          .output = row,
+          .step_bias = conv,
+          .gates = taps};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> parts_on_rank(std::int64_t count, std::int64_t ranks, std::int64_t rank) {
@@ -136,7 +201,8 @@ RecurrentLayer layer_on_rank(const RecurrentLayer& whole, std::int64_t ranks, st
            .conv_bias = rows_on_rank(weights.conv_bias, rows.conv, ranks, rank),
            .decay_log = rows_on_rank(weights.decay_log, rows.decay_log, ranks, rank),
            .step_bias = rows_on_rank(weights.step_bias, rows.step_bias, ranks, rank),
-           .skip = rows_on_rank(weights.skip, rows.skip, ranks, rank)}};
+           .skip = rows_on_rank(weights.skip, rows.skip, ranks, rank),
+           .gates = rows_on_rank(weights.gates, rows.gates, ranks, rank)}};
 }
 
 std::vector<float> rows_on_rank(const std::vector<float>& rows, const PartedRow& row, std::int64_t ranks,

@@ -33,6 +33,7 @@ struct PartedRows {
   PartedRow decay_log;  ///< weights
   PartedRow step_bias;
   PartedRow skip;
+  PartedRow gates;
 };
 PartedRows parted_rows(const RecurrentSpec& layer);
 

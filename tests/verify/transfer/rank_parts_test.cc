@@ -23,7 +23,13 @@ std::vector<RecurrentSpec> families() {
           KdaSpec{.heads = 4, .head_dim = 6, .log_decay_limit = 5},
           ShortConvSpec{.channels = 8},
           ShortConvSpec{.channels = 8, .replicated = true},
-          LinearAttentionSpec{.heads = 4, .head_dim = 6}};
+          LinearAttentionSpec{.heads = 4, .head_dim = 6},
+          RgLruSpec{.lru_width = 12, .heads = 4},
+          Rwkv4Spec{.hidden_size = 5, .attention_size = 8},
+          RwkvSpec{.version = 6, .hidden_size = 5, .heads = 4, .head_dim = 3},
+          RwkvSpec{.version = 7, .hidden_size = 5, .heads = 4, .head_dim = 3},
+          XlstmSpec{.heads = 4, .key_head_dim = 3, .value_head_dim = 5},
+          CcaSpec{.query_heads = 8, .kv_heads = 4, .head_dim = 3, .grouped_kernel = 3, .delayed_size = 5}};
 }
 
 std::vector<float> drawn(std::uint64_t seed, std::int64_t count) {
@@ -89,6 +95,7 @@ TEST_CASE("law: the rows of a rank are as long as its layer says, in every famil
         CHECK(here.weights.decay_log.size() == like.weights.decay_log.size());
         CHECK(here.weights.step_bias.size() == like.weights.step_bias.size());
         CHECK(here.weights.skip.size() == like.weights.skip.size());
+        CHECK(here.weights.gates.size() == like.weights.gates.size());
         CHECK(std::ssize(columns_on_rank(rows.input, ranks, rank)) == input_width(here.spec));
         CHECK(std::ssize(columns_on_rank(rows.output, ranks, rank)) == output_width(here.spec));
         CHECK(std::ssize(columns_on_rank(rows.conv, ranks, rank)) == conv_channels(here.spec));

@@ -39,6 +39,11 @@ TEST_CASE("transfer proof: recurrent layers of every family, between one and eig
       {"short_conv", ShortConvSpec{.channels = 64}},
       {"short_conv of all ranks", ShortConvSpec{.channels = 64, .replicated = true}},
       {"linear", LinearAttentionSpec{.heads = 8, .head_dim = 8}},
+      {"rg_lru", RgLruSpec{.lru_width = 32, .heads = 8}},
+      {"rwkv4", Rwkv4Spec{.hidden_size = 12, .attention_size = 16}},
+      {"rwkv 7", RwkvSpec{.version = 7, .hidden_size = 12, .heads = 8, .head_dim = 4}},
+      {"cca", CcaSpec{.query_heads = 16, .kv_heads = 8, .head_dim = 4, .delayed_size = 6}},
+      {"xlstm", XlstmSpec{.heads = 8, .key_head_dim = 4, .value_head_dim = 6}},
       {"a convolution of one tap", GdnSpec{.key_heads = 8, .value_heads = 8, .key_head_dim = 8, .value_head_dim = 4,
                                            .conv_kernel = 1}}};
   for (const auto& [name, family] : families)

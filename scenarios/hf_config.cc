@@ -9,7 +9,10 @@
 #include "scenarios/hf_class_rules.h"
 #include "scenarios/hf_fields.h"
 #include "scenarios/hf_layers.h"
+#include "scenarios/hf_parameters.h"
 #include "scenarios/model_tree.h"
+#include "scenarios/parameter_keys.h"
+#include "scenarios/parameter_keys.h"
 
 namespace hybridkv {
 
@@ -105,6 +108,9 @@ YamlNode import_hf_config(const YamlNode& root, const std::string& name, const s
   tree_add(model, "source", tree_scalar(fmt::format("{}, {}", source, found.text), found.place));
   add_dtypes(model, fields, dtype);
   add_hf_layers(model, fields);
+  if (const std::optional<ModelParameters> parameters = hf_parameters(fields, model))
+    tree_add(model, "parameters", parameters_tree(*parameters, found.place));
+  return model;
   return model;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,8 @@ struct ModelParameters {
   ParameterCounts draft;              ///< of the layers that draft tokens; no published total counts them
   std::int64_t experts = 0;           ///< routed, of a layer; 0: there are none
   std::int64_t experts_per_token = 0;
+  std::optional<double> weight_bits;  ///< of an element of a layer, scales included; nothing: the model's dtype
+  std::optional<double> expert_bits;  ///< the same of routed experts; nothing: weight_bits
   std::vector<std::string> not_counted;  ///< parts that no rule counts, "vision"; empty: all are
   bool operator==(const ModelParameters&) const = default;
 };

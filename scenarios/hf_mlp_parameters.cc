@@ -17,9 +17,12 @@ Checked matrices(const HfShape& layer, const Checked& hidden, std::int64_t size,
 }
 
 Checked dense_size(const HfShape& layer) {
+  const auto multiple_of_hidden = static_cast<std::int64_t>(layer.real("expansion_ratio", 4));
+  // Old models without a gate leave the size to this rule; of others a config without it is not complete.
+  const Checked by_rule = is_gated(layer) ? Checked(0) : multiple_of_hidden * layer.hidden();
   Checked size = layer.number({"dense_intermediate_size", "intermediate_size_mlp", "intermediate_size", "n_inner",
                                "ffn_dim", "ffn_hidden_size", "decoder_ffn_dim", "d_ff", "mlp_hidden_size"},
-                              4 * layer.hidden());
+                              by_rule);
   // Granite's shared expert stands alone where there are no routed ones.
   if (const Checked shared = layer.number({"shared_intermediate_size"}); shared != 0 && hf_experts(layer) == 0)
     size = shared;
@@ -30,6 +33,7 @@ Checked dense_size(const HfShape& layer) {
     const std::int64_t multiple = layer.number({"block_multiple_of"}, 1);
     size = round_up(static_cast<std::int64_t>(adjusted), std::max<std::int64_t>(1, multiple));
   }
+  if (size == 0) throw InputError("the size of the MLP is not declared");
   const std::int64_t sharers = layer.number({"num_kv_shared_layers"});
   const bool is_double = layer.flag({"use_double_wide_mlp"}) && sharers > 0 &&
                          layer.layer() >= layer.number({"num_hidden_layers"}) - sharers;
@@ -70,7 +74,7 @@ Checked expert_size(const HfShape& layer) {
     for (const YamlNode& size : sizes->items) sum += hf_count(size).value_or(0);
     return sum;
   }
-  return layer.number({"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size"}, dense_size(layer));
+  return layer.number({"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size"});
 }
 
 Checked shared_size(const HfShape& layer) {

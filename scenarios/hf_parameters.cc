@@ -159,6 +159,20 @@ std::vector<std::string> uncounted_towers(const HfFields& fields) {
   return towers;
 }
 
+/// Bits of quantised weights, scales included. Source: the methods of Hugging Face Transformers and vLLM.
+void add_bits(ModelParameters& parameters, const HfFields& fields) {
+  const std::optional<HfFields> section = fields.section("quantization_config");
+  if (!section) return;
+  const HfShape quantised(*section, "");
+  const std::string method = quantised.word("quant_method");
+  constexpr double fp8 = 8, mxfp4 = 4.25, scale = 16;
+  if (method == "mxfp4") parameters.expert_bits = mxfp4;
+  else if (method == "fp8" || method == "fbgemm_fp8") parameters.weight_bits = fp8;
+  else if (const std::int64_t bits = quantised.number({"bits"}); bits > 0 && quantised.number({"group_size"}) != 0)
+    parameters.weight_bits = static_cast<double>(bits) + scale / static_cast<double>(quantised.number({"group_size"}));
+  else parameters.not_counted.push_back("scales of " + (method.empty() ? "the quantisation" : method));
+}
+
 ModelParameters counted(const HfShape& shape, const HfFields& fields, const YamlNode& model) {
   ModelParameters parameters;
   const std::vector<HfBlock> blocks = blocks_of(shape, model);
@@ -170,6 +184,7 @@ ModelParameters counted(const HfShape& shape, const HfFields& fields, const Yaml
     parameters.experts_per_token = hf_experts_per_token(shape);
   }
   parameters.not_counted = uncounted_towers(fields);
+  add_bits(parameters, fields);
   return parameters;
 }
 
@@ -180,7 +195,7 @@ std::optional<ModelParameters> hf_parameters(const HfFields& fields, const YamlN
   if (shape.hidden() == 0 || shape.number({"vocab_size"}) == 0) return std::nullopt;
   try {
     return counted(shape, fields, model);
-  } catch (const InputError&) {  // Numbers too large for 64 bits.
+  } catch (const InputError&) {  // A size that is not declared, or numbers too large for 64 bits.
     return std::nullopt;
   }
 }

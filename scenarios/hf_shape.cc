@@ -67,7 +67,8 @@ double HfShape::real(const char* name, double otherwise) const {
   if (!value || value->kind != YamlNode::Kind::scalar || value->quoted) return otherwise;
   char* end = nullptr;
   const double number = std::strtod(value->text.c_str(), &end);
-  return *end == '\0' ? number : otherwise;
+  constexpr double most = 1e9;
+  return *end == '\0' && number >= 0 && number <= most ? number : otherwise;
 }
 
 bool HfShape::flag(Names names, bool otherwise) const {

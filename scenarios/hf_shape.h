@@ -30,6 +30,7 @@ class HfShape {
 
   /// A whole number; `otherwise` where there is none.
   Checked number(Names names, std::int64_t otherwise = 0) const;
+  /// From 0 to 10^9.
   double real(const char* name, double otherwise) const;
   bool flag(Names names, bool otherwise = false) const;
   /// The text of the layer in a list with one for each, else the text of the field; empty where there is none.

@@ -1,5 +1,9 @@
 #include "scenarios/parameter_keys.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "scenarios/key_builders.h"
 #include "scenarios/model_tree.h"
 
@@ -28,7 +32,7 @@ std::string part_doc(ParameterPart part) {
 template <class Spec, class CountsIn>
 void add_part_keys(Section<Spec>& keys, CountsIn counts_in) {
   for (const ParameterPart part : all_parameter_parts)
-    keys.integer_by(count(std::string(to_string(part)), "parameters " + part_doc(part), 0),
+    keys.integer_by(amount(std::string(to_string(part)), "parameters " + part_doc(part), 0),
                     [counts_in, part](Spec& spec, std::int64_t value) { counts_in(spec)[part] = value; });
 }
 
@@ -80,6 +84,10 @@ const Section<ModelParameters>& parameter_keys() {
     keys.integer(count("experts", "routed experts of a layer; default 0, none", 0), &ModelParameters::experts)
         .integer(count("experts_per_token", "routed experts that one token takes; default 0", 0),
                  &ModelParameters::experts_per_token)
+        .number(key("weight_bits", "bits of an element of the layers, scales included; default: those of dtype"),
+                &ModelParameters::weight_bits)
+        .number(key("expert_bits", "bits of an element of routed experts; default: weight_bits"),
+                &ModelParameters::expert_bits)
         .sections(std::move(layers), &ModelParameters::layers, kind_parameter_keys())
         .section(key("beside", ""), &ModelParameters::beside, counts_keys())
         .section(key("draft", ""), &ModelParameters::draft, counts_keys())
@@ -96,6 +104,9 @@ YamlNode parameters_tree(const ModelParameters& parameters, const Place& place) 
     tree_add(tree, "experts", parameter_scalar(parameters.experts, place));
     tree_add(tree, "experts_per_token", parameter_scalar(parameters.experts_per_token, place));
   }
+  for (const auto& [name, bits] : {std::pair("weight_bits", parameters.weight_bits),
+                                   std::pair("expert_bits", parameters.expert_bits)})
+    if (bits) tree_add(tree, name, tree_scalar(fmt::format("{}", *bits), place));
   YamlNode layers = list_tree(place);
   for (const KindParameters& kind : parameters.layers) {
     layers.items.push_back(tree_mapping(place));

@@ -7,6 +7,7 @@
 #include "mamba/recurrent_spec.h"
 #include "scenarios/hf_attention_parameters.h"
 #include "scenarios/hf_layer_parameters.h"
+#include "scenarios/hf_tower_parameters.h"
 #include "scenarios/layer_pattern.h"
 
 namespace hybridkv {
@@ -149,14 +150,18 @@ std::string trait_name(const HfFields& fields) {
   return !has_traits(type->text) && has_traits(type->text + "_text") ? type->text + "_text" : type->text;
 }
 
-/// Sections of a config that describe towers of other modalities.
-std::vector<std::string> uncounted_towers(const HfFields& fields) {
-  std::vector<std::string> towers;
-  for (const char* name : {"vision", "audio", "speech"})
-    if (const YamlNode* section = fields.find({std::string(name) + "_config"});
-        section && section->kind == YamlNode::Kind::mapping)
-      towers.emplace_back(name);
-  return towers;
+/// Sections of a config that describe towers of other modalities: counted where a rule is known, else named.
+void add_towers(ModelParameters& parameters, const HfShape& shape, const HfFields& fields) {
+  const YamlNode* whole = fields.root().find("model_type");
+  const std::string around = whole && whole->kind == YamlNode::Kind::scalar ? whole->text : "";
+  for (const char* name : {"vision", "audio", "speech"}) {
+    const YamlNode* section = fields.find({std::string(name) + "_config"});
+    if (!section || section->kind != YamlNode::Kind::mapping) continue;
+    const HfFields inner(*section);
+    const std::optional<std::int64_t> count = hf_tower_parameters(HfShape(inner, ""), around, shape.hidden());
+    if (count) parameters.beside[ParameterPart::other_modalities] += *count;
+    else parameters.not_counted.emplace_back(name);
+  }
 }
 
 /// Bits of quantised weights, scales included. Source: the methods of Hugging Face Transformers and vLLM.
@@ -183,7 +188,7 @@ ModelParameters counted(const HfShape& shape, const HfFields& fields, const Yaml
     parameters.experts = hf_experts(shape);
     parameters.experts_per_token = hf_experts_per_token(shape);
   }
-  parameters.not_counted = uncounted_towers(fields);
+  add_towers(parameters, shape, fields);
   add_bits(parameters, fields);
   return parameters;
 }

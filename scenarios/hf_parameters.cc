@@ -118,8 +118,12 @@ ParameterCounts parameters_beside(const HfShape& shape, std::int64_t layers, boo
   if (shape.has(HfTrait::positions)) embeddings += hidden * shape.number({"max_position_embeddings", "n_positions"});
   if (const Checked size = layers * shape.number({"hidden_size_per_layer_input"}); size != 0)
     embeddings += size * (shape.number({"vocab_size_per_layer_input"}, words) + hidden);
-  counts[ParameterPart::embeddings] = embeddings;
-  if (!is_tied) counts[ParameterPart::head] = words * hidden;
+  // A model that hears and says codes has a table and a head for these, and none onto words.
+  const Checked codes = shape.has(HfTrait::two_mlps)
+                            ? shape.number({"num_codebooks"}) * shape.number({"codebook_size"})
+                            : Checked(0);
+  counts[ParameterPart::embeddings] = embeddings + codes * hidden;
+  if (!is_tied) counts[ParameterPart::head] = (codes != 0 ? codes : words) * hidden;
   if (shape.has(HfTrait::head_layer)) counts[ParameterPart::head] += hidden * (hidden + 3) + words;
   if (const Checked streams = shape.number({"altup_num_inputs"}); streams > 1)
     counts[ParameterPart::dense] = 2 * (streams - 1) * hidden * hidden;

@@ -86,7 +86,8 @@ Checked gated_recurrence_parameters(const HfShape& layer, std::int64_t width) {
          2 * (blocks + width) + width;
 }
 
-/// Receptance, key, value and output, a decay and a bonus of each channel, mixtures with the token before; the MLP behind it has a receptance too.
+/// Receptance, key, value and output, a decay and a bonus of each channel, mixtures with the token before; the MLP
+/// behind them has a receptance too.
 Checked rwkv_parameters(const HfShape& layer) {
   const Checked channels = layer.number({"attention_hidden_size"});
   return layer.hidden() * (4 * channels + layer.hidden()) + 2 * channels + 5 * layer.hidden();

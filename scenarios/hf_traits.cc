@@ -74,8 +74,8 @@ constexpr TraitRow trait_rows[] = {
                           "big_bird ernie"},
     {HfTrait::two_mlps, "higgs_audio_v2"},
     {HfTrait::positions, "gpt2 gpt-sw3 gpt_bigcode gpt_neo opt biogpt openai-gpt bert megatron-bert roberta camembert "
-                         "xlm-roberta data2vec-text electra big_bird ernie git bart mbart marian pegasus plbart m2m_100 "
-                         "blenderbot blenderbot-small"},
+                         "xlm-roberta data2vec-text electra big_bird ernie git bart mbart marian pegasus plbart "
+                         "m2m_100 blenderbot blenderbot-small"},
     {HfTrait::half_size, "recurrent_gemma moshi kyutai_speech_to_text"},
     {HfTrait::hyper_short, "hy_v4"},
     {HfTrait::shared_layers, "zamba zamba2"},

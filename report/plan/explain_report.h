@@ -33,8 +33,9 @@ struct ExplainSource {
 };
 
 /// `explain --format FORMAT`, written plan by plan: explain_steps as text or Markdown, a row per decision as csv, and
-/// as json {schema, model, tensor_parallel, parameters, plans: [{attention_pack_size, derivation: [{result{symbol, value, unit},
-/// rule, values, inputs[], source}]}]}, where `values` is substituted_rule or null. Pre: at least one plan.
+/// as json {schema, model, tensor_parallel, parameters, plans: [{attention_pack_size, derivation: [{result{symbol,
+/// value, unit}, rule, values, inputs[], source}]}]}, where `values` is substituted_rule or null.
+/// Pre: at least one plan.
 void write_explain(const ExplainSource& source, Format format, const Style& style,
                    const std::function<void(const std::string&)>& write);
 

@@ -12,7 +12,6 @@
 #include "scenarios/hf_parameters.h"
 #include "scenarios/model_tree.h"
 #include "scenarios/parameter_keys.h"
-#include "scenarios/parameter_keys.h"
 
 namespace hybridkv {
 
@@ -110,7 +109,6 @@ YamlNode import_hf_config(const YamlNode& root, const std::string& name, const s
   add_hf_layers(model, fields);
   if (const std::optional<ModelParameters> parameters = hf_parameters(fields, model))
     tree_add(model, "parameters", parameters_tree(*parameters, found.place));
-  return model;
   return model;
 }
 

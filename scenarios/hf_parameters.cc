@@ -149,9 +149,8 @@ ParameterCounts draft_parameters(const HfShape& shape, const std::vector<HfBlock
 
 /// The name under which traits know the language model: a config without text_config has the name of the whole.
 std::string trait_name(const HfFields& fields) {
-  const YamlNode* type = fields.find({"model_type"});
-  if (!type || type->kind != YamlNode::Kind::scalar) return "";
-  return !has_traits(type->text) && has_traits(type->text + "_text") ? type->text + "_text" : type->text;
+  const std::string& type = fields.model_type();
+  return !has_traits(type) && has_traits(type + "_text") ? type + "_text" : type;
 }
 
 /// Sections of a config that describe towers of other modalities: counted where a rule is known, else named.

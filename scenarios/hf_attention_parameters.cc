@@ -44,7 +44,7 @@ bool takes_values(const HfShape& layer) {
 }
 
 bool has_indexer(const HfShape& layer, bool windowed) {
-  if (layer.list("indexer_types")) return layer.word("indexer_types") == "full";
+  if (const std::string type = layer.word("indexer_types"); !type.empty()) return type == "full";
   // Attention to blocks of keys is that of the layers which say so; the others have no indexer.
   if (layer.number({"index_block_size"}) != 0) return layer.word("layer_types").find("sparse") != std::string::npos;
   return !windowed;

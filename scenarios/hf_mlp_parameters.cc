@@ -51,7 +51,11 @@ bool has_experts(const HfShape& layer) {
   if (hf_experts(layer) == 0) return false;
   if (!layer.flag({"is_moe"}, true) || !layer.flag({"enable_moe_block"}, true)) return false;
   const std::int64_t i = layer.layer();
-  if (layer.list("mlp_layer_types")) return layer.word("mlp_layer_types") != "dense";
+  // A list of the class says nothing of a config that says it in another way.
+  const std::string type = layer.word("mlp_layer_types");
+  const bool says_otherwise =
+      layer.is_written({"first_k_dense_replace", "moe_layer_freq", "num_dense_layers", "mlp_only_layers"});
+  if (!type.empty() && (layer.is_written({"mlp_layer_types"}) || !says_otherwise)) return type != "dense";
   if (const YamlNode* listed = layer.list("moe_layers")) return is_listed(*listed, i);
   if (const YamlNode* dense = layer.list("mlp_only_layers"); dense && is_listed(*dense, i)) return false;
   if (i < layer.number({"num_dense_layers"}) || i < layer.number({"first_k_dense_replace"})) return false;

@@ -87,7 +87,7 @@ KindParameters& row_of(ModelParameters& parameters, const std::string& kind) {
 
 void add_blocks(ModelParameters& parameters, const HfShape& shape, const std::vector<HfBlock>& blocks) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const HfShape layer = shape.of_layer(static_cast<std::int64_t>(i));
+    const HfShape layer = shape.of_layer(static_cast<std::int64_t>(i), std::ssize(blocks), blocks[i].is_windowed);
     KindParameters& row = row_of(parameters, blocks[i].kind);
     row.counts += hf_layer_parameters(layer, blocks[i]);
     if (blocks[i].has_attention && row.kv_heads == 0)
@@ -98,7 +98,7 @@ void add_blocks(ModelParameters& parameters, const HfShape& shape, const std::ve
   ParameterCounts encoder;
   const std::int64_t layers = shape.number({"encoder_layers", "num_layers"}, std::ssize(blocks));
   for (std::int64_t i = 0; i < std::min<std::int64_t>(layers, most_layers); ++i)
-    encoder += hf_encoder_parameters(shape.of_layer(i));
+    encoder += hf_encoder_parameters(shape.of_layer(i, layers, false));
   parameters.beside += encoder;
 }
 
@@ -139,7 +139,7 @@ ParameterCounts draft_parameters(const HfShape& shape, const std::vector<HfBlock
   const auto is_full = [](const HfBlock& block) { return block.has_attention && !block.is_windowed; };
   const auto last = std::find_if(blocks.rbegin(), blocks.rend(), is_full);
   if (drafts == 0 || last == blocks.rend() || shape.has(HfTrait::one_mixer)) return counts;
-  const HfShape layer = shape.of_layer(std::distance(last, blocks.rend()) - 1);
+  const HfShape layer = shape.of_layer(std::distance(last, blocks.rend()) - 1, std::ssize(blocks), false);
   ParameterCounts one = hf_layer_parameters(layer, *last);
   one[ParameterPart::dense] = Checked(one[ParameterPart::dense]) + 2 * shape.hidden() * shape.hidden();
   one[ParameterPart::norms] = Checked(one[ParameterPart::norms]) + 3 * shape.hidden();

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "scenarios/hf_defaults.h"
+
 namespace hybridkv {
 
 namespace {
@@ -15,6 +17,13 @@ const YamlNode* own_fields(const YamlNode* layers, std::int64_t layer) {
     const char* const end = entry.key.data() + entry.key.size();
     if (std::from_chars(entry.key.data(), end, number).ptr == end && number == layer) return &entry.value;
   }
+  return nullptr;
+}
+
+const YamlNode* fields_of_kind(const YamlNode& kinds, bool is_windowed) {
+  if (is_windowed) return kinds.find("sliding_attention");
+  for (const char* kind : {"full_attention", "indexed_attention", "chunked_attention"})
+    if (const YamlNode* own = kinds.find(kind)) return own;
   return nullptr;
 }
 
@@ -32,19 +41,21 @@ std::optional<std::int64_t> hf_count(const YamlNode& node) {
 HfShape::HfShape(const HfFields& fields, std::string model_type)
     : fields_(&fields), model_type_(std::move(model_type)) {}
 
-HfShape HfShape::of_layer(std::int64_t layer) const {
+HfShape HfShape::of_layer(std::int64_t layer, std::int64_t layers, bool is_windowed) const {
   HfShape shape = *this;
   shape.layer_ = layer;
-  shape.own_ = own_fields(mapping("per_layer_config"), layer);
+  shape.layers_ = layers;
+  if (is_written({"per_layer_config"})) shape.own_ = own_fields(mapping("per_layer_config"), layer);
+  else if (const YamlNode* kinds = mapping("by_layer")) shape.own_ = fields_of_kind(*kinds, is_windowed);
   return shape;
 }
 
 const YamlNode* HfShape::node(const char* name) const {
   if (own_)
     if (const YamlNode* value = own_->find(name); value && value->kind != YamlNode::Kind::nothing) return value;
-  const auto known = cache_->find(std::string_view(name));
-  if (known != cache_->end()) return known->second;
-  return cache_->emplace(name, fields_->find({name})).first->second;
+  const auto known = cache_->nodes.find(std::string_view(name));
+  if (known != cache_->nodes.end()) return known->second;
+  return cache_->nodes.emplace(name, fields_->find({name})).first->second;
 }
 
 const YamlNode* HfShape::scalar(const char* name) const {
@@ -82,7 +93,19 @@ bool HfShape::flag(Names names, bool otherwise) const {
 
 std::string HfShape::word(const char* name) const {
   const YamlNode* value = scalar(name);
-  return value && value->kind == YamlNode::Kind::scalar ? value->text : "";
+  if (!value || value->kind != YamlNode::Kind::scalar) return "";
+  if (layer_ < 0 || !fields_->is_default(*value)) return value->text;
+  auto known = cache_->default_lists.find(std::string_view(name));
+  if (known == cache_->default_lists.end())
+    known = cache_->default_lists.emplace(name, hf_default_layers(*value, layers_)).first;
+  const auto index = static_cast<std::size_t>(layer_);
+  return index < known->second.size() ? known->second[index].text : "";
+}
+
+bool HfShape::is_written(Names names) const {
+  for (const char* name : names)
+    if (const YamlNode* value = node(name); value && !fields_->is_default(*value)) return true;
+  return false;
 }
 
 const YamlNode* HfShape::list(const char* name) const {

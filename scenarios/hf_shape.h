@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/checked.h"
 #include "scenarios/hf_fields.h"
@@ -25,16 +26,20 @@ class HfShape {
   /// `model_type`: of the language model. Pre: the fields outlive this.
   HfShape(const HfFields& fields, std::string model_type);
 
-  /// The shape of one layer: lists with a value for each layer give its own, and per_layer_config comes first.
-  HfShape of_layer(std::int64_t layer) const;
+  /// The shape of one of `layers` layers: lists with a value for each give its own; before all comes what the config
+  /// says of this layer alone, or its class of layers with a window and of those without.
+  HfShape of_layer(std::int64_t layer, std::int64_t layers, bool is_windowed) const;
 
   /// A whole number; `otherwise` where there is none.
   Checked number(Names names, std::int64_t otherwise = 0) const;
   /// From 0 to 10^9.
   double real(const char* name, double otherwise) const;
   bool flag(Names names, bool otherwise = false) const;
-  /// The text of the layer in a list with one for each, else the text of the field; empty where there is none.
+  /// The text of the layer in a list with one for each, which may be a default of the class, else that of the field;
+  /// empty where there is none.
   std::string word(const char* name) const;
+  /// Does the config itself say this? Defaults of a class hold only where it says nothing that tells otherwise.
+  bool is_written(Names names) const;
   /// A list of any length; null where there is none.
   const YamlNode* list(const char* name) const;
   /// A mapping inside, such as linear_attn_config.
@@ -47,7 +52,10 @@ class HfShape {
   Checked hidden() const { return number({"hidden_size", "n_embd", "d_model", "dim", "embed_dim"}); }
 
  private:
-  using Cache = std::map<std::string, const YamlNode*, std::less<>>;
+  struct Cache {
+    std::map<std::string, const YamlNode*, std::less<>> nodes;
+    std::map<std::string, std::vector<YamlNode>, std::less<>> default_lists;  ///< of all layers
+  };
   const YamlNode* node(const char* name) const;
   const YamlNode* scalar(const char* name) const;
 
@@ -55,7 +63,8 @@ class HfShape {
   std::string model_type_;
   std::shared_ptr<Cache> cache_ = std::make_shared<Cache>();
   std::int64_t layer_ = -1;
-  const YamlNode* own_ = nullptr;  ///< of per_layer_config
+  std::int64_t layers_ = 0;
+  const YamlNode* own_ = nullptr;  ///< of this layer alone
 };
 
 /// The whole number that a scalar holds, from 0 to 10^9; nothing for anything else.

@@ -47,11 +47,7 @@ std::string printed_size(const std::string& text) {
 
 GpuQuestion gpu_question(const BootOptions& options) {
   GpuQuestion question{.gpu = &find_gpu(options.gpu)};
-  if (options.weights.empty())
-    throw InputError("--gpu needs --weights SIZE, what the weights take on one rank: no model file states its number "
-                     "of parameters; an engine prints it as \"Model loading took 21.86 GiB memory\". Or give "
-                     "--available-memory, as the engine prints it");
-  question.weights_bytes = size_of("--weights", options.weights);
+  if (!options.weights.empty()) question.weights_bytes = size_of("--weights", options.weights);
   if (!options.beside.empty()) question.beside_bytes = size_of("--beside", options.beside);
   if (options.utilization.empty()) return question;
   const ParsedReal share = parse_real(options.utilization);
@@ -143,7 +139,11 @@ void add_memory_options(CLI::App& command, BootOptions& options) {
       ->type_name("NAME");
   command.add_option("--utilization", options.utilization, "share of the GPU that may be taken (default: 0.9)")
       ->type_name("SHARE");
-  command.add_option("--weights", options.weights, "what the weights take on one rank")->type_name("SIZE");
+  command
+      .add_option("--weights", options.weights,
+                  "what the weights take on one rank, as an engine prints it (default: counted from the model's "
+                  "parameters)")
+      ->type_name("SIZE");
   command
       .add_option("--beside", options.beside,
                   "what activations, graphs and the rest take beside them (default: estimated)")

@@ -80,7 +80,8 @@ void print_derivations(const Scenario& scenario, const OutputOptions& output, co
   // All are checked before anything is written.
   const PlanSet checked = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::summary);
   const auto plan_at = [&](std::size_t i) { return plan_pack(scenario, i, PlanDetail::derived); };
-  const ExplainSource source{checked.model, checked.tensor_parallel, checked.plans.size(), plan_at};
+  const ExplainSource source{checked.model, checked.tensor_parallel, checked.plans.size(), scenario.model.parameters,
+                             plan_at};
   write_explain(source, output.format(), output.style(), write);
 }
 

@@ -8,6 +8,7 @@
 #include "attention/cache_order.h"
 #include "base/dtype.h"
 #include "mamba/recurrent_spec.h"
+#include "planner/model_parameters.h"
 
 namespace hybridkv {
 
@@ -36,6 +37,7 @@ struct ModelSpec {
   std::int64_t ring_bytes_per_token = 0;  ///< of each layer with full attention
   /// Orders of one allocation that its attention reads, the first preferred; empty: those of the backend.
   std::vector<CacheOrder> cache_orders;
+  std::optional<ModelParameters> parameters;  ///< nothing: not known
   bool operator==(const ModelSpec&) const = default;
 };
 

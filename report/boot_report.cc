@@ -60,7 +60,8 @@ Facts budget_facts(const MemoryBudget& budget) {
   };
   add(std::string(budget.gpu->name).c_str(), budget.gpu->total_bytes, " as detected");
   add("may be taken", budget.requested_bytes, fmt::format(", {} of it", budget.utilization));
-  add("weights", budget.weights_bytes, " on one rank, as given");
+  add("weights", budget.weights_bytes,
+      budget.weights_basis.empty() ? " on one rank, as given" : " on one rank, COUNTED: " + budget.weights_basis);
   add("beside them", budget.beside_bytes,
       budget.beside_is_estimated ? ": activations, graphs and the rest, ESTIMATED" : " as given");
   facts.entries.emplace_back("for the cache", fmt::format("{} bytes, {:.2f} GiB", human_count(budget.available_bytes),
@@ -114,6 +115,7 @@ nlohmann::ordered_json json_of(const BootAnswer& answer) {
                    {"utilization", budget.utilization},
                    {"requested_bytes", budget.requested_bytes},
                    {"weights_bytes", budget.weights_bytes},
+                   {"weights_are_counted", !budget.weights_basis.empty()},
                    {"beside_bytes", budget.beside_bytes},
                    {"beside_is_estimated", budget.beside_is_estimated},
                    {"available_bytes", budget.available_bytes}};

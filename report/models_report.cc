@@ -10,6 +10,7 @@
 #include "report/document.h"
 #include "report/field.h"
 #include "report/json_text.h"
+#include "report/plan/parameters_facts.h"
 #include "report/plan/plan_table.h"
 #include "report/plan/rules_text.h"
 
@@ -96,6 +97,10 @@ Table models_table(std::span<const ListedModel> models) {
     return where([](const Row& row) { return primary_attention(row.plan) != nullptr; },
                  [=](const Row& row) { return std::invoke(getter, primary_attention(row.plan)); });
   };
+  const auto of_parameters = [](auto getter) {
+    return where([](const Row& row) { return row.model.parameters.has_value(); },
+                 [=](const Row& row) { return getter(*row.model.parameters); });
+  };
   const auto of_states = [](auto getter) {
     return where([](const Row& row) { return largest_state(row.plan) != nullptr; },
                  [=](const Row& row) { return std::invoke(getter, largest_state(row.plan)); });
@@ -105,6 +110,9 @@ Table models_table(std::span<const ListedModel> models) {
        {for_programs("family"), layers(false, &LayersOfSide::kinds_text)},
        {for_people("layers"),
         [](const Row& row) { return layers_text(layers_of(row.plan, true), layers_of(row.plan, false)); }},
+       {for_programs("parameters"), of_parameters(total_parameters)},
+       {for_programs("active_parameters"), of_parameters(active_parameters)},
+       {for_people("parameters"), of_parameters(parameters_text)},
        {for_programs("attention_layers"), layers(true, &LayersOfSide::count)},
        {for_programs("attention_kind"), layers(true, &LayersOfSide::kinds_text)},
        {for_programs("recurrent_layers"), layers(false, &LayersOfSide::count)},

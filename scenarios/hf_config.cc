@@ -13,7 +13,9 @@
 #include "scenarios/hf_defaults.h"
 #include "scenarios/hf_fields.h"
 #include "scenarios/hf_layers.h"
+#include "scenarios/hf_parameters.h"
 #include "scenarios/model_tree.h"
+#include "scenarios/parameter_keys.h"
 
 namespace hybridkv {
 
@@ -127,6 +129,8 @@ YamlNode import_hf_fields(const HfFields& fields, const std::string& name, const
   add_dtypes(model, fields, dtype);
   add_hf_layers(model, fields);
   refuse_unread_states(fields, model);
+  if (const std::optional<ModelParameters> parameters = hf_parameters(fields, model))
+    tree_add(model, "parameters", parameters_tree(*parameters, found.place));
   return model;
 }
 

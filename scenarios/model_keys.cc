@@ -10,6 +10,7 @@
 #include "scenarios/engine_words.h"
 #include "scenarios/key_builders.h"
 #include "scenarios/layer_pattern.h"
+#include "scenarios/parameter_keys.h"
 
 namespace hybridkv {
 
@@ -285,7 +286,8 @@ const Section<ModelText>& model_keys() {
                  &ModelText::ring_bytes_per_token)
         .texts(key("physical_orders", "orders of one allocation that the model's own attention reads, the first "
                                       "preferred; default: those of the backend"),
-               &ModelText::physical_orders);
+               &ModelText::physical_orders)
+        .section(key("parameters", ""), &ModelText::parameters, parameter_keys());
     return keys;
   }();
   return section;

@@ -31,6 +31,7 @@ struct ModelText {
   std::int64_t ring_tokens = 0;
   std::int64_t ring_bytes_per_token = 0;
   std::vector<std::string> physical_orders;
+  std::optional<ModelParameters> parameters;
 };
 
 /// A reference to a model file.

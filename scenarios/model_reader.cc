@@ -107,6 +107,21 @@ void share_out_indexers(const ModelText& text, ModelSpec& model) {
   drop_empty(model.mtp);
 }
 
+/// The parameters with the KV heads of each kind, which the kinds themselves say.
+ModelParameters parameters_of(const std::string& path, const YamlNode& node, const ModelText& text) {
+  ModelParameters parameters = *text.parameters;
+  for (KindParameters& row : parameters.layers)
+    for (const char name : row.kind) {
+      if (name == '+' || name == '-') continue;
+      const auto kind = text.kinds.find(std::string(1, name));
+      if (kind == text.kinds.end())
+        throw error_at(node.place, fmt::format("{}.parameters.layers: {} is no kind", path, in_quotes(row.kind)));
+      const std::optional<AttentionSpec>& attention = kind->second.attention;
+      if (attention && !is_latent(attention->kind)) row.kv_heads = attention->kv_heads;
+    }
+  return parameters;
+}
+
 /// Reads the model file that a scenario names.
 ModelSpec read_model_file(ReadContext& context, const std::string& path, const YamlNode& node) {
   ModelReference reference;
@@ -184,6 +199,7 @@ ModelFile read_model_mapping(ReadContext& context, const std::string& path, cons
     context.places.add_alias(path + ".mtp", fmt::format("{}.kinds.{}", path, text.mtp));
   }
   share_out_indexers(text, model);
+  if (text.parameters) model.parameters = parameters_of(path, *node.find("parameters"), text);
   return {std::move(model), std::move(text.aliases), std::move(text.unverified)};
 }
 

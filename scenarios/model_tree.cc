@@ -17,7 +17,9 @@ void emit(YAML::Emitter& out, const YamlNode& node, bool is_kind) {
       out << node.text;
       break;
     case YamlNode::Kind::list:
-      out << YAML::Flow << YAML::BeginSeq;
+      // Of mappings one stands in each line.
+      if (node.items.empty() || node.items.front().kind != YamlNode::Kind::mapping) out << YAML::Flow;
+      out << YAML::BeginSeq;
       for (const YamlNode& item : node.items) emit(out, item, true);
       out << YAML::EndSeq;
       break;

@@ -8,6 +8,7 @@
 
 #include "ask/asked_key.h"
 #include "ask/plan.h"
+#include "ask/start/counted_weights.h"
 #include "ask/typed_list.h"
 #include "base/error.h"
 #include "base/number_text.h"
@@ -53,8 +54,16 @@ DecidedStart decided(const BootQuestion& question) {
       throw error_at(file.root.find("engine")->find("pipeline_memory")->place,
                      "engine.pipeline_memory: the memory of a GPU is that of every stage; leave one of them out");
     const Gpu& gpu = *question.gpu->gpu;
-    start.budget = memory_budget(gpu, question.gpu->utilization, question.gpu->weights_bytes,
-                                 question.gpu->beside_bytes, *start.engine);
+    CountedWeights weights;
+    if (question.gpu->weights_bytes) {
+      weights.bytes = *question.gpu->weights_bytes;
+    } else {
+      const Scenario asked = read_scenario(file);
+      weights = counted_weights(asked.model, asked.engine);
+    }
+    start.budget = memory_budget(gpu, question.gpu->utilization, weights.bytes, question.gpu->beside_bytes,
+                                 *start.engine);
+    start.budget->weights_basis = weights.basis;
     if (engine.rules->one_allocation) set("backend_profile", std::string(to_string(gpu.profile)));
     set("max_num_batched_tokens", std::to_string(start.engine->server(gpu).max_num_batched_tokens));
     apply_override(file, "engine.memory", std::to_string(std::max<std::int64_t>(1, start.budget->available_bytes)),
@@ -98,6 +107,9 @@ std::vector<std::string> estimates_of(const BootAnswer& answer, const BootQuesti
                           one.what);
     estimates.push_back(text + "; --beside or --available-memory says it exactly");
   }
+  if (answer.budget && !answer.budget->weights_basis.empty())
+    estimates.push_back(fmt::format("the weights are counted: {}; --weights says what an engine measured",
+                                    answer.budget->weights_basis));
   if (answer.budget && !question.enforce_eager)
     estimates.emplace_back("graph memory is part of that; engines since 0.21 set it aside before they size the cache, "
                            "those before it capture graphs in what --utilization leaves free");

@@ -16,7 +16,7 @@ namespace hybridkv {
 struct GpuQuestion {
   const Gpu* gpu = nullptr;
   double utilization = 0.9;
-  std::int64_t weights_bytes = 0;
+  std::optional<std::int64_t> weights_bytes;  ///< of one rank, measured; default: counted from the parameters
   std::optional<std::int64_t> beside_bytes;  ///< beside weights and cache; default: estimated
 };
 
@@ -65,7 +65,8 @@ struct BootAnswer {
 };
 
 /// Plans the start of an engine: what it prints, and what stops it. The release is that of usual_start where the
-/// scenario says none. Throws InputError as read_scenario and plan_scenario, and where nobody knows how it starts.
+/// scenario says none. Throws InputError as read_scenario, plan_scenario and counted_weights, and where nobody knows how
+/// it starts.
 BootAnswer boot(const BootQuestion& question);
 
 }  // namespace hybridkv

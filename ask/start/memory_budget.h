@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "engines/start.h"
 
@@ -12,7 +13,8 @@ struct MemoryBudget {
   const Gpu* gpu = nullptr;
   double utilization = 0;          ///< share of the GPU that the engine may take
   std::int64_t requested_bytes = 0;  ///< total * utilization, rounded up
-  std::int64_t weights_bytes = 0;    ///< of one rank, as given
+  std::int64_t weights_bytes = 0;    ///< of one rank
+  std::string weights_basis;         ///< what they were counted from; empty: they are as given
   std::int64_t beside_bytes = 0;     ///< activations, graphs and what no framework counts; estimated unless given
   bool beside_is_estimated = true;
   std::int64_t available_bytes = 0;  ///< requested - weights - beside; below 0 where nothing is left

@@ -8,6 +8,7 @@
 #include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/plan/parameters_facts.h"
 #include "report/plan/plan_json.h"
 #include "report/plan/rules_text.h"
 #include "report/table.h"
@@ -94,6 +95,7 @@ std::string plan_text(const ExplainSource& source, std::size_t i, Format format,
     document.blocks.emplace_back(Heading{
         fmt::format("{}, tensor parallel {}: where the numbers come from", source.model, source.tensor_parallel), 1});
     document.blocks.emplace_back(Facts{{{"rules", rules_text(*plan.rules, plan.backend_profile)}}});
+    if (source.parameters) document.blocks.emplace_back(parameters_facts(*source.parameters));
   }
   document.blocks.emplace_back(Heading{fmt::format("N = {}: {} a page", plan.attention_pack_size,
                                                    human_plural(plan.attention_pack_size, "attention layer"))});
@@ -148,8 +150,9 @@ void write_explain(const ExplainSource& source, Format format, const Style& styl
                    const std::function<void(const std::string&)>& write) {
   expects(source.num_plans > 0, "there is at least one plan");
   if (format == Format::json) {
-    const nlohmann::ordered_json fields{
+    nlohmann::ordered_json fields{
         {"schema", derivation_schema_id}, {"model", source.model}, {"tensor_parallel", source.tensor_parallel}};
+    if (source.parameters) fields["parameters"] = parameters_json(*source.parameters);
     write_json_list(fields, "plans", source.num_plans, [&](std::size_t i) { return plan_json(source.plan_at(i)); },
                     write);
     return;

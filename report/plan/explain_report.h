@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "planner/cache_plan.h"
+#include "planner/model_parameters.h"
 #include "report/document.h"
 #include "report/format.h"
 
@@ -26,12 +28,14 @@ struct ExplainSource {
   std::string model;
   std::int64_t tensor_parallel = 1;
   std::size_t num_plans = 0;
+  std::optional<ModelParameters> parameters;      ///< of the model, where they are known
   std::function<CachePlan(std::size_t)> plan_at;  ///< i-th of them, with its derivation; 0 <= i < num_plans
 };
 
 /// `explain --format FORMAT`, written plan by plan: explain_steps as text or Markdown, a row per decision as csv, and
-/// as json {schema, model, tensor_parallel, plans: [{attention_pack_size, derivation: [{result{symbol, value, unit},
-/// rule, values, inputs[], source}]}]}, where `values` is substituted_rule or null. Pre: at least one plan.
+/// as json {schema, model, tensor_parallel, parameters, plans: [{attention_pack_size, derivation: [{result{symbol,
+/// value, unit}, rule, values, inputs[], source}]}]}, where `values` is substituted_rule or null.
+/// Pre: at least one plan.
 void write_explain(const ExplainSource& source, Format format, const Style& style,
                    const std::function<void(const std::string&)>& write);
 

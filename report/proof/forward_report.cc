@@ -253,7 +253,7 @@ void add_single(Document& document, const ForwardReport& report) {
   document.blocks.emplace_back(Paragraph{conclusion(report)});
 }
 
-Cell block_cell(const ForwardReport& report) {
+Cell forward_block_cell(const ForwardReport& report) {
   return report.tree ? Cell(fmt::format("{}", fmt::join(report.tree->page_tokens, ", "))) : report.block_size_tokens;
 }
 
@@ -279,7 +279,7 @@ Table runs_table(std::span<const ForwardReport> reports) {
        {{"attention_pack_size", "N"}, &Row::attention_pack_size},
        {{"fault", "planted"}, planted_text, plants},
        {{"block_size_tokens", through_tree(reports) ? "pages" : "block", "tokens"},
-        [](const Row& row) { return block_cell(row); }, !plants},
+        [](const Row& row) { return forward_block_cell(row); }, !plants},
        {{"passed", "cases", "passed"}, count(ForwardStatus::passed), !plants},
        {{"does_not_apply", "do not", "apply"}, count(ForwardStatus::does_not_apply), !plants},
        {{"failed", plants ? "found" : "failed"}, count(ForwardStatus::failed)},

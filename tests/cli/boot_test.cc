@@ -75,7 +75,9 @@ TEST_CASE("golden: every format, and the engine of June") {
 TEST_CASE("edge: what boot cannot answer is refused with a way out") {
   const std::string model = "boot --model Qwen3.5-27B --max-model-len 32k ";
   require_refused(model + "--gpu H10 --weights 27GiB", "did you mean 'H100'?");
-  require_refused(model + "--gpu H100", "--gpu needs --weights SIZE");
+  require_refused("boot --model Kimi-K3 --max-model-len 32k --gpu H100",
+                  "--gpu needs --weights SIZE, what the weights take on one rank: the file of Kimi-K3 states no number of "
+                  "parameters");
   require_refused(model + "--gpu H100 --weights 27GiB --available-memory 40GiB", "leave one of them out");
   require_refused(model + "--gpu H100 --weights heavy", "write it like 26.5GiB");
   require_refused(model + "--gpu H100 --weights 27GiB --utilization 90", "is no share of the GPU");
@@ -92,6 +94,19 @@ TEST_CASE("edge: what boot cannot answer is refused with a way out") {
   require_refused(model, "--memory");
   require_refused("boot", "nothing to plan");
   require_refused("boost", "did you mean 'boot'?");
+}
+
+TEST_CASE("golden: weights are counted where nobody measured them, and measured ones win") {
+  const std::string command = "boot --model Qwen3.5-27B --max-model-len 32k --gpu H100";
+  const nlohmann::json counted = json_of(command);
+  CHECK(counted["gpu"]["weights_are_counted"] == true);
+  CHECK(counted["gpu"]["weights_bytes"] == 54'713'457'120);  // 50.96 GiB
+  CHECK(contains(run_program(command).output, "the weights are counted: 27.4 B parameters in bf16; --weights"));
+  const nlohmann::json split = json_of(command + " --tp 4");
+  CHECK(split["gpu"]["weights_bytes"] < counted["gpu"]["weights_bytes"].get<std::int64_t>() / 4 * 1.01);
+  const nlohmann::json measured = json_of(command + " --weights 51.5GiB");
+  CHECK(measured["gpu"]["weights_are_counted"] == false);
+  CHECK(measured["gpu"]["weights_bytes"] == 55'297'703'936);
 }
 
 TEST_CASE("edge: what a start does not have is not said of it") {

@@ -1,6 +1,7 @@
 #include "scenarios/hf_traits.h"
 
 #include <cstddef>
+#include <initializer_list>
 
 namespace hybridkv {
 
@@ -103,7 +104,9 @@ bool has_word(std::string_view words, std::string_view word) {
 }
 
 bool is_in(const TraitRow& row, std::string_view model_type) {
-  return has_word(row.model_types, model_type) || has_word(row.more, model_type) || has_word(row.still_more, model_type);
+  for (const std::string_view words : {row.model_types, row.more, row.still_more})
+    if (has_word(words, model_type)) return true;
+  return false;
 }
 
 }  // namespace

@@ -38,8 +38,8 @@ nlohmann::ordered_json counts_json(const ParameterCounts& counts, nlohmann::orde
 
 std::string parameters_text(const ModelParameters& parameters) {
   const std::string total = parameter_count_text(total_parameters(parameters));
-  return parameters.experts == 0 ? total
-                                 : fmt::format("{}, {} active", total, parameter_count_text(active_parameters(parameters)));
+  if (parameters.experts == 0) return total;
+  return fmt::format("{}, {} active", total, parameter_count_text(active_parameters(parameters)));
 }
 
 Facts parameters_facts(const ModelParameters& parameters) {

@@ -61,6 +61,7 @@ struct EngineRules {
   bool tree_pools = false;                ///< a pool of tokens, one of state slots, a radix tree over both; else blocks
   bool match_units = false;               ///< prefixes by match units and a retention; else block by block
   bool waits_for_blocks = false;          ///< mode align: a step that ends inside a block computes nothing
+  bool follows_checkpoint = false;        ///< K and V have the element type that the checkpoint names, unless set
   bool reserves_null_block = false;       ///< the fit check of the start leaves the null block out
   std::int64_t latent_hybrid_grain = 1;   ///< A of models with states and latents is at least this, in tokens
   std::int64_t concurrent_batches = 1;    ///< steps whose tokens are in flight together

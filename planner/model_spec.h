@@ -27,6 +27,7 @@ struct ModelSpec {
   DType dtype = DType::bf16;           ///< model dtype; KV and conv state follow it unless set
   std::optional<DType> ssm_dtype;      ///< recurrent state, where the model fixes it
   std::optional<DType> ssm_cache_dtype;///< the same for engines that read only this name of the key in its config
+  std::optional<DType> kv_dtype;       ///< K and V as its checkpoint says, for engines that follow it unless set
   std::vector<LayerSpec> layers;       ///< positions are the layer numbers of a plan
   std::optional<AttentionSpec> mtp;    ///< attention of one multi-token-prediction layer; default: the first full one
   /// Recurrent layers outside the pattern, each a group of its own that takes no part in sizing the groups.

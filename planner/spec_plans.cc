@@ -110,7 +110,7 @@ SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const Engin
   const HeadBytes bytes = format ? head_bytes(layer, *format) : HeadBytes{};
   const bool has_cells = engine.strategy == Strategy::sequence_rows;
   const CellTypes cells = has_cells ? cell_types_of(engine) : CellTypes{};
-  const DType plain = has_cells ? cells.element().value_or(DType::fp16) : engine.kv_dtype.value_or(model.dtype);
+  const DType plain = has_cells ? cells.element().value_or(DType::fp16) : kv_dtype_of(model, engine);
   const DType dtype = format || indexer ? DType::uint8 : hidden ? model.dtype : plain;
   const bool latent = is_latent(layer.kind);
   const BackendForm form = latent                               ? BackendForm::mla
@@ -145,6 +145,11 @@ SpecPlan spec_of(const LayerSet& set, const ModelSpec& model, const EngineSpec& 
 }
 
 }  // namespace
+
+DType kv_dtype_of(const ModelSpec& model, const EngineSpec& engine) {
+  if (engine.kv_dtype) return *engine.kv_dtype;
+  return engine.rules->follows_checkpoint ? model.kv_dtype.value_or(model.dtype) : model.dtype;
+}
 
 std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engine, Derivation* derivation) {
   std::vector<SpecPlan> specs;

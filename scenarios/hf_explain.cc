@@ -11,8 +11,6 @@ namespace hybridkv {
 
 namespace {
 
-bool same_place(const Place& a, const Place& b) { return a.text == b.text && a.line == b.line && a.column == b.column; }
-
 /// The path of the value at this place below `node`; nothing where none is.
 std::optional<std::string> path_at(const YamlNode& node, const Place& place, const std::string& path) {
   if (same_place(node.place, place) && !path.empty()) return path;

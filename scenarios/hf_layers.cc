@@ -182,7 +182,6 @@ class LayerReader {
       if (layer != HfLayer::recurrent && fields_.find({"conv_kernel_size"}))
         refuse_kind(pattern_, index, "several convolutions beside attention");
       if (fields_.find({"cca_time0"})) refuse_kind(pattern_, index, "compressed convolutional attention (CCA)");
-      if (fields_.find({"lru_width"})) refuse_kind(pattern_, index, "the state of an RG-LRU");
       const std::string recurrent = kinds_.letter_of(hf_recurrent_kind(fields_of(index)), is_pasted_ ? 'M' : 'm');
       name += (name.empty() ? "" : "+") + recurrent;
     }

@@ -253,6 +253,9 @@ const Section<ModelText>& model_keys() {
         .choice(dtype("dtype", "the model's dtype, which K, V and convolution states follow unless the engine sets "
                                "another; default bf16"),
                 &ModelText::dtype, parse_dtype)
+        .choice(dtype("kv_dtype", "element type of K and V that the checkpoint says, which some engines follow unless "
+                                  "engine.kv_dtype is set; default: the model's"),
+                &ModelText::kv_dtype, parse_dtype)
         .choice(dtype("ssm_dtype", "element type of recurrent states, where the model fixes it"), &ModelText::ssm_dtype,
                 parse_dtype)
         .choice(dtype("ssm_cache_dtype", "the same where its config names it by mamba_ssm_cache_dtype, the only name "

@@ -20,6 +20,7 @@ struct ModelText {
   std::vector<std::string> unverified;     ///< facts that could not be confirmed, each a few words
   DType dtype = DType::bf16;
   std::optional<DType> ssm_dtype;
+  std::optional<DType> kv_dtype;
   std::optional<DType> ssm_cache_dtype;
   std::map<std::string, LayerSpec> kinds;  ///< by name, one character each
   std::string layers;                      ///< pattern over the kinds

@@ -182,6 +182,7 @@ ModelFile read_model_mapping(ReadContext& context, const std::string& path, cons
   model.dtype = text.dtype;
   model.ssm_dtype = text.ssm_dtype;
   model.ssm_cache_dtype = text.ssm_cache_dtype;
+  model.kv_dtype = text.kv_dtype;
   expand_layers(context, path, *node.find("layers"), text, model);
   model.extra_blocks_per_request = text.extra_blocks_per_request;
   model.kda_exports_states = text.kda_exports_states;

@@ -67,6 +67,7 @@ inline constexpr EngineRules rules_of_vllm_0_33 = {
     .counts_checkpoint_blocks = true,
     .convs_hold_drafts = true,
     .match_units = true,
+    .follows_checkpoint = true,
     .reserves_null_block = true,
     .latent_hybrid_grain = 128,
     .concurrent_batches = 2,

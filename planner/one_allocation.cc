@@ -12,6 +12,7 @@
 #include "planner/id_count.h"
 #include "planner/layer_tables.h"
 #include "planner/page_sizes.h"
+#include "planner/shared_layers.h"
 #include "planner/strategies.h"
 
 namespace hybridkv {
@@ -103,6 +104,16 @@ class Stages {
  private:
   std::vector<std::int64_t> ends_;
 };
+
+/// K and V are read on the rank that has them.
+void require_sources_on_stage(const ModelSpec& model, const Stages& stages) {
+  for (const SharedLayer& shared : shared_layers(model))
+    for (std::int64_t stage = 0; stage < stages.count(); ++stage)
+      if (stages.holds(stage, shared.layer) && !stages.holds(stage, shared.source))
+        throw SpecError("engine.pipeline_parallel",
+                        fmt::format("layer {} reads the K and V of layer {}, which is on another stage; take fewer "
+                                    "stages, or others by engine.pipeline_layers", shared.layer, shared.source));
+}
 
 /// What pages and tables are, before anything is counted.
 struct Shape {
@@ -353,6 +364,7 @@ void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> spec
   Shape shape = shape_of(specs, inputs);
   mark_drafters(shape.tables, inputs.model, engine);
   const Stages stages(inputs.model, engine);
+  require_sources_on_stage(inputs.model, stages);
   arrangement.cache_order = shape.order;
   arrangement.extras = make_extras(specs, inputs.model, inputs.log);
   const std::int64_t bytes = block_bytes(shape, stages, engine.pipeline_rank);

@@ -16,6 +16,7 @@
 #include "planner/prefix.h"
 #include "planner/request_decisions.h"
 #include "planner/row_settings.h"
+#include "planner/shared_layers.h"
 #include "planner/spec_decisions.h"
 #include "planner/spec_plans.h"
 #include "planner/validate.h"
@@ -185,6 +186,8 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& asked, const Limit
   if (derives) derive_settings(engine, derivation);
   std::vector<SpecPlan> specs = specs_of(model, engine, limits, derives ? &derivation : nullptr);
   CachePlan plan{arrange(std::move(specs), {model, engine, limits, log})};
+  plan.shared_kv = shared_layers(model);
+  derive_shared_layers(plan.shared_kv, log);
   if (derives) derive_pages(plan, derivation);
   fill_capacity(plan, engine, limits);
   if (derives) derive_requests(plan, engine.token_rule, derivation);

@@ -144,6 +144,13 @@ SpecPlan spec_of(const LayerSet& set, const ModelSpec& model, const EngineSpec& 
                        : attention_spec(set, model, engine);
 }
 
+/// Layers that read the K and V of others have query heads to share as all have.
+void require_shared_queries(const ModelSpec& model, const EngineSpec& engine) {
+  if (engine.pad_heads || engine.rules->tree_pools) return;
+  for (const LayerSpec& layer : model.layers)
+    if (layer.shared) query_heads_per_rank({.query_heads = layer.shared->query_heads}, engine.tensor_parallel);
+}
+
 }  // namespace
 
 DType kv_dtype_of(const ModelSpec& model, const EngineSpec& engine) {
@@ -152,6 +159,7 @@ DType kv_dtype_of(const ModelSpec& model, const EngineSpec& engine) {
 }
 
 std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engine, Derivation* derivation) {
+  require_shared_queries(model, engine);
   std::vector<SpecPlan> specs;
   for (const LayerSet& of_model : collect_layer_sets(model, engine)) {
     LayerSet padded = engine.pad_heads ? with_padded_heads(of_model, engine.tensor_parallel) : of_model;

@@ -33,6 +33,8 @@ ModelSpec dots3_note() {
 
 EngineSpec engine_of(CacheOrder order) {
   EngineSpec engine{.rules = &rules_of_vllm_0_33, .cache_mode = CacheMode::align, .memory_bytes = 60 * gib};
+  engine.block_size_tokens = 16;
+  engine.max_num_batched_tokens = 8192;
   engine.cache_order = order;
   return engine;
 }
@@ -53,6 +55,11 @@ TEST_CASE("golden: latents with a window beside others and their indexers share 
   const std::int64_t block = plan.specs[0].block_size_tokens;
   for (const SpecPlan& spec : plan.specs) CHECK(spec.block_size_tokens == block);  // latents have no block of their own
   CHECK(plan.arenas.front().bytes_per_id == block * 17 * 1088 * 2);
+  // As its own functions give them for 60 GiB, run.
+  CHECK(plan.arenas.front().bytes_per_id == 591'872);
+  CHECK(plan.num_blocks() == 108'848);
+  CHECK(plan.capacity.front().blocks_per_request == 4162);
+  CHECK(plan.capacity.front().max_concurrency == 26.152811148486304);
   CHECK(testing::broken_law(plan) == "");
 }
 
@@ -71,6 +78,8 @@ TEST_CASE("golden: where pages have one size, a latent with a window is padded a
                             std::nullopt});
   const CachePlan plan = plan_of(model, engine_of(CacheOrder::lbnhc));
   CHECK(plan.page_bytes() == plan.specs[0].block_size_tokens * 576 * 2);
+  CHECK(plan.num_blocks() == 1'747'626);  // run
+  CHECK(plan.capacity.front().blocks_per_request == 3105);
   CHECK(plan.specs[1].unpadded_page_bytes == plan.specs[1].block_size_tokens * 320 * 2);
   CHECK_THROWS_WITH_AS(plan_of(dots3_note(), engine_of(CacheOrder::lbnhc)), doctest::Contains("engine.physical_order"),
                        SpecError);

@@ -262,6 +262,7 @@ inline Arrangement random_pools() {
       },
       1);
   plan.extras = random_list([] { return ExtraPlan{random_text(), small_count(), random_count()}; });
+  plan.shared_kv = random_list([] { return SharedLayer{random_count(), random_count()}; });
   if (random_flag())
     set_equal_pages(plan);
   else

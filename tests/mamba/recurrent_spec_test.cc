@@ -27,6 +27,7 @@ TEST_CASE("edge: names of the other families") {
   CHECK(family_name(RwkvSpec{}) == "rwkv");
   CHECK(family_name(XlstmSpec{}) == "xlstm");
   CHECK(family_name(CcaSpec{}) == "cca");
+  CHECK(family_name(StreamConvsSpec{}) == "stream_convs");
 }
 
 TEST_CASE("edge: some families fix the dtype of their recurrent tensor") {

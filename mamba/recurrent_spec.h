@@ -61,6 +61,9 @@ void extend_groups(RecurrentSpec& layer, std::int64_t tensor_parallel);
 /// Tokens of one chunk of the family's parallel scan, where the family fixes it; grain of cache mode "all".
 std::optional<std::int64_t> scan_chunk_tokens(const RecurrentSpec& layer);
 
+/// Whether the layer scans nothing: its state is that of convolutions and delays, and is known after any token.
+bool convolves_alone(const RecurrentSpec& layer);
+
 /// Element type of the recurrent tensor, where the family fixes it whatever the model's dtype: fp32 for kda. A setting
 /// of the user wins over it.
 std::optional<DType> fixed_ssm_dtype(const RecurrentSpec& layer);

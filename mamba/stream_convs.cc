@@ -39,7 +39,8 @@ const FamilyTable<StreamConvsSpec>& family_of(const StreamConvsSpec&) {
                   .published = {{"inkling", {"sconv_kernel_size", "conv_kernel_size"}}}},
                  {.name = "scattered",
                   .doc = "true where ranks split what attention and MLP give too",
-                  .member = &StreamConvsSpec::scattered}}};
+                  .member = &StreamConvsSpec::scattered}},
+      .convolves_alone = true};
   return table;
 }
 

@@ -48,6 +48,14 @@ TEST_CASE("golden: key heads of gdn are padded up to a multiple of the ranks, va
   CHECK(with_padded_heads(kda, 3) == kda);
 }
 
+TEST_CASE("edge: families of convolutions alone have nothing that is scanned") {
+  CHECK(convolves_alone(ShortConvSpec{}));
+  CHECK(convolves_alone(StreamConvsSpec{}));
+  CHECK(convolves_alone(CcaSpec{}));
+  CHECK(!convolves_alone(GdnSpec{}));
+  CHECK(!convolves_alone(RgLruSpec{}));
+}
+
 TEST_CASE("edge: only mamba2 fixes the chunk of its scan") {
   CHECK(scan_chunk_tokens(Mamba2Spec{128, 64, 128, 1, 4, 128}) == 128);
   CHECK(scan_chunk_tokens(GdnSpec{16, 64, 128, 128, 4}) == std::nullopt);

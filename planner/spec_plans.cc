@@ -43,7 +43,7 @@ StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, c
 std::int64_t checkpoint_blocks(const RecurrentSpec& layer, const ModelSpec& model, const EngineSpec& engine) {
   if (!engine.rules->counts_checkpoint_blocks || engine.cache_mode != CacheMode::align) return 0;
   if (std::holds_alternative<Mamba2Spec>(layer)) return 1;
-  if (std::holds_alternative<ShortConvSpec>(layer)) return 0;
+  if (convolves_alone(layer)) return 0;
   const bool flash_kda = std::holds_alternative<KdaSpec>(layer) && model.kda_exports_states &&
                          engine.backend_profile && facts_of(*engine.backend_profile).flash_kda;
   return engine.checkpoint_blocks.value_or(flash_kda || exported_at(layer, engine) > 1 ? 1 : 0);

@@ -174,7 +174,7 @@ std::int64_t tree_scan_chunk(const ModelSpec& model) {
   std::int64_t chunk = 0;
   for (const LayerSpec& layer : model.layers) {
     if (!layer.recurrent) continue;
-    const std::int64_t unnamed = std::holds_alternative<ShortConvSpec>(*layer.recurrent) ? 1 : default_chunk_tokens;
+    const std::int64_t unnamed = convolves_alone(*layer.recurrent) ? 1 : default_chunk_tokens;
     chunk = std::max(chunk, scan_chunk_tokens(*layer.recurrent).value_or(unnamed));
   }
   return chunk;

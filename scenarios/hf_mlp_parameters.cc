@@ -19,7 +19,8 @@ Checked matrices(const HfShape& layer, const Checked& hidden, std::int64_t size,
 Checked dense_size(const HfShape& layer) {
   const auto multiple_of_hidden = static_cast<std::int64_t>(layer.real("expansion_ratio", 4));
   // Old models without a gate leave the size to this rule; of others a config without it is not complete.
-  const Checked by_rule = is_gated(layer) ? Checked(0) : multiple_of_hidden * layer.hidden();
+  const bool has_rule = !is_gated(layer) || layer.has(HfTrait::shared_layers);
+  const Checked by_rule = has_rule ? multiple_of_hidden * layer.hidden() : Checked(0);
   Checked size = layer.number({"dense_intermediate_size", "intermediate_size_mlp", "intermediate_size", "n_inner",
                                "ffn_dim", "ffn_hidden_size", "decoder_ffn_dim", "d_ff", "mlp_hidden_size"},
                               by_rule);

@@ -1,6 +1,7 @@
 #include "scenarios/hf_parameters.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "attention/attention_spec.h"
 #include "base/checked.h"
@@ -58,6 +59,16 @@ std::int64_t num_blocks(const HfShape& shape, std::int64_t layers) {
   return is_looped ? declared : layers;
 }
 
+/// What a layer without a cache is where the config has a list of layers.
+void name_block(HfBlock& block, const HfShape& layer) {
+  const std::string type = layer.word("layers_block_type");
+  if (type == "moe") block.mlp = HfMlp::experts;
+  // Attention to another modality keeps its keys and values beside the cache.
+  if (const YamlNode* crossing = layer.list("cross_attention_layers"))
+    for (const YamlNode& item : crossing->items)
+      block.has_attention = block.has_attention || hf_count(item) == layer.layer();
+}
+
 std::vector<HfBlock> blocks_of(const HfShape& shape, const YamlNode& model) {
   std::vector<HfBlock> blocks;
   const std::int64_t most_own = shape.number({"num_mem_blocks"}, 1);
@@ -66,6 +77,8 @@ std::vector<HfBlock> blocks_of(const HfShape& shape, const YamlNode& model) {
   const std::int64_t count = num_blocks(shape, std::ssize(layers));
   for (std::int64_t i = 0; i < std::min<std::int64_t>(count, std::ssize(layers)); ++i) {
     blocks.push_back(block_of(model, layers[static_cast<std::size_t>(i)]));
+    const bool is_mixer = blocks.back().has_attention || !blocks.back().family.empty();
+    if (!is_mixer) name_block(blocks.back(), shape.of_layer(i, count, false));
     if (blocks.back().has_attention) blocks.back().is_shared = shared++ >= most_own;
   }
   return blocks;
@@ -106,7 +119,16 @@ void add_blocks(ModelParameters& parameters, const HfShape& shape, const std::ve
 bool is_head_tied(const HfShape& shape, const HfFields& fields) {
   const YamlNode* outer = fields.root().find("tie_word_embeddings");
   if (outer && outer->kind == YamlNode::Kind::scalar) return outer->text == "true";
-  return shape.flag({"tie_word_embeddings"});
+  // The base of all classes ties where a class of the table says nothing.
+  return shape.flag({"tie_word_embeddings"}, fields.has_class());
+}
+
+/// Rows of the table of positions; 0 where positions are reckoned.
+Checked num_positions(const HfShape& shape) {
+  for (const auto& [trait, usual] : {std::pair(HfTrait::positions, 1024), std::pair(HfTrait::short_positions, 512),
+                                     std::pair(HfTrait::long_positions, 2048)})
+    if (shape.has(trait)) return shape.number({"max_position_embeddings", "n_positions"}, usual);
+  return 0;
 }
 
 /// Tables of tokens and positions, the head, the last norm.
@@ -115,7 +137,7 @@ ParameterCounts parameters_beside(const HfShape& shape, std::int64_t layers, boo
   const Checked words = shape.number({"vocab_size"});
   ParameterCounts counts;
   Checked embeddings = words * shape.number({"embedding_size", "word_embed_proj_dim"}, hidden);
-  if (shape.has(HfTrait::positions)) embeddings += hidden * shape.number({"max_position_embeddings", "n_positions"});
+  embeddings += hidden * num_positions(shape);
   if (const Checked size = layers * shape.number({"hidden_size_per_layer_input"}); size != 0)
     embeddings += size * (shape.number({"vocab_size_per_layer_input"}, words) + hidden);
   // A model that hears and says codes has a table and a head for these, and none onto words.

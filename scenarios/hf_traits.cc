@@ -10,21 +10,30 @@ namespace {
 struct TraitRow {
   HfTrait trait;
   std::string_view model_types;  ///< blanks between them
+  std::string_view more = "";    ///< a family of them
 };
+
+/// Encoders of the first years, which can be run as decoders: biases everywhere, norms with biases, no gates.
+constexpr std::string_view old_encoders =
+    "bert megatron-bert roberta camembert xlm-roberta xlm-roberta-xl roberta-prelayernorm data2vec-text electra roformer "
+    "big_bird ernie git roc_bert xmod rembert bert-generation";
+/// And the decoders of their time.
+constexpr std::string_view old_models =
+    "bert megatron-bert roberta camembert xlm-roberta xlm-roberta-xl roberta-prelayernorm data2vec-text electra roformer "
+    "big_bird ernie git roc_bert xmod rembert bert-generation bart mbart marian pegasus plbart blenderbot "
+    "blenderbot-small m2m_100 speech_to_text kosmos_2_5_text_model kosmos_2_text_model";
 
 /// Source: the parameters of the classes of Hugging Face Transformers 5.23.0 as they are made from their configs, by
 /// name and shape.
 constexpr TraitRow trait_rows[] = {
     {HfTrait::query_bias,
-     "qwen2 qwen2_vl_text qwen2_5_vl_text qwen2_5_omni_text qwen2_moe glm4v_moe_text gpt_oss gpt2 gpt-sw3 gpt_bigcode "
-     "phi gpt_neox bloom opt xglm starcoder2 persimmon fuyu openai-gpt biogpt ctrl fun_asr_nano bert megatron-bert "
-     "roberta camembert xlm-roberta data2vec-text electra roformer big_bird ernie git kosmos_2_5_text_model "
-     "kosmos_2_text_model bart mbart marian pegasus plbart blenderbot blenderbot-small m2m_100 speech_to_text"},
+     "qwen2 qwen2_vl_text qwen2_5_vl_text qwen2_5_omni_text qwen2_moe glm4v_moe_text gpt_oss gpt2 gpt-sw3 "
+     "gpt_bigcode phi gpt_neox bloom opt xglm starcoder2 persimmon fuyu openai-gpt biogpt ctrl fun_asr_nano",
+     old_models},
     {HfTrait::output_bias,
-     "gpt_oss gpt2 gpt-sw3 gpt_bigcode phi gpt_neox bloom opt xglm starcoder2 persimmon fuyu openai-gpt biogpt ctrl "
-     "gpt_neo fun_asr_nano recurrent_gemma bert megatron-bert roberta camembert xlm-roberta data2vec-text electra "
-     "roformer big_bird ernie git kosmos_2_5_text_model kosmos_2_text_model bart mbart marian pegasus plbart "
-     "blenderbot blenderbot-small m2m_100 speech_to_text"},
+     "gpt_oss gpt2 gpt-sw3 gpt_bigcode phi gpt_neox bloom opt xglm starcoder2 persimmon fuyu openai-gpt biogpt "
+     "ctrl gpt_neo fun_asr_nano recurrent_gemma",
+     old_models},
     {HfTrait::no_output_bias, "glm glm4 glm4v_text glm4v_moe_text seed_oss qwen2_5_omni_text glm4_moe"},
     {HfTrait::gate_in_query, "qwen3_next qwen3_5_text qwen3_5_moe_text qwen4_exp_text axk2"},
     {HfTrait::head_gate, "bailing_hybrid step3p5 laguna lfm3 dots3_note_text"},
@@ -33,49 +42,45 @@ constexpr TraitRow trait_rows[] = {
     {HfTrait::head_norms,
      "qwen3_next qwen3_5_text qwen3_5_moe_text qwen4_exp_text qwen3 qwen3_moe qwen3_vl_text qwen3_vl_moe_text "
      "qwen3_omni_moe_text lfm2 lfm2_moe lfm3 hy_v3 exaone4 exaone_moe mellum laguna step3p5 minimax_m3_vl_text "
-     "gemma3_text gemma4_text gemma4_unified_text gemma3n_text afmoe beam flint molmo2_text apertus hunyuan_v1_dense "
-     "hunyuan_v1_moe hunyuan_vl_text inkling_text"},
+     "gemma3_text gemma4_text gemma4_unified_text gemma3n_text afmoe beam flint molmo2_text apertus "
+     "hunyuan_v1_dense hunyuan_v1_moe hunyuan_vl_text inkling_text"},
     {HfTrait::wide_norms, "olmo_hybrid olmo2 olmo3 olmoe flex_olmo minimax_m2"},
     {HfTrait::wide_attention, "zamba zamba2"},
     {HfTrait::shares_values, "gemma3n_text"},
     {HfTrait::no_gate,
-     "gpt2 gpt-sw3 gpt_bigcode gpt_neo gptj codegen phi gpt_neox gpt_neox_japanese bloom falcon opt xglm starcoder2 "
-     "persimmon fuyu openai-gpt biogpt ctrl mpt nemotron arcee apertus nanochat cosmos3_edge_text jais2 nemotron_h "
-     "fun_asr_nano gradium_phonon_tts pocket_tts t5 longt5 rwkv bert megatron-bert roberta camembert xlm-roberta "
-     "data2vec-text electra roformer big_bird ernie git kosmos_2_5_text_model kosmos_2_text_model bart mbart marian "
-     "pegasus plbart blenderbot blenderbot-small m2m_100 speech_to_text"},
+     "gpt2 gpt-sw3 gpt_bigcode gpt_neo gptj codegen phi gpt_neox gpt_neox_japanese bloom falcon opt xglm "
+     "starcoder2 persimmon fuyu openai-gpt biogpt ctrl mpt nemotron arcee apertus nanochat cosmos3_edge_text "
+     "jais2 nemotron_h fun_asr_nano gradium_phonon_tts pocket_tts t5 longt5 rwkv",
+     old_models},
     {HfTrait::mlp_bias,
-     "gpt2 gpt-sw3 gpt_bigcode gpt_neo gptj codegen phi gpt_neox bloom opt xglm starcoder2 persimmon fuyu openai-gpt "
-     "biogpt ctrl fun_asr_nano jais2 recurrent_gemma bert megatron-bert roberta camembert xlm-roberta data2vec-text "
-     "electra roformer big_bird ernie git kosmos_2_5_text_model kosmos_2_text_model bart mbart marian pegasus plbart "
-     "blenderbot blenderbot-small m2m_100 speech_to_text"},
+     "gpt2 gpt-sw3 gpt_bigcode gpt_neo gptj codegen phi gpt_neox bloom opt xglm starcoder2 persimmon fuyu "
+     "openai-gpt biogpt ctrl fun_asr_nano jais2 recurrent_gemma",
+     old_models},
     {HfTrait::expert_bias, "gpt_oss"},
     {HfTrait::shared_gate, "qwen3_next qwen3_5_moe_text qwen4_exp_text qwen2_moe"},
     {HfTrait::one_shared, "llama4_text"},
     {HfTrait::layer_norm,
-     "gpt2 gpt-sw3 gpt_bigcode gpt_neo gptj codegen phi gpt_neox gpt_neox_japanese bloom falcon opt xglm starcoder2 "
-     "persimmon fuyu openai-gpt biogpt ctrl fun_asr_nano stablelm phimoe nemotron jais2 gradium_phonon_tts pocket_tts "
-     "bert megatron-bert roberta camembert xlm-roberta data2vec-text electra roformer big_bird ernie git "
-     "kosmos_2_5_text_model kosmos_2_text_model bart mbart marian pegasus plbart blenderbot blenderbot-small m2m_100 "
-     "speech_to_text"},
+     "gpt2 gpt-sw3 gpt_bigcode gpt_neo gptj codegen phi gpt_neox gpt_neox_japanese bloom falcon opt xglm "
+     "starcoder2 persimmon fuyu openai-gpt biogpt ctrl fun_asr_nano stablelm phimoe nemotron jais2 "
+     "gradium_phonon_tts pocket_tts",
+     old_models},
     {HfTrait::one_norm, "cohere cohere2 cohere2_moe phi gptj codegen falcon"},
     {HfTrait::no_norm, "olmo nanochat hrm_text qwen4_exp_text"},
     {HfTrait::four_norms,
-     "gemma2 gemma3_text gemma4_text gemma4_unified_text gemma3n_text glm4 glm4v_text glm_ocr_text kolibri1 afmoe beam "
-     "muse_glimmer_text muse_spark_text lfm3 hyperclovax"},
+     "gemma2 gemma3_text gemma4_text gemma4_unified_text gemma3n_text glm4 glm4v_text glm_ocr_text kolibri1 "
+     "afmoe beam muse_glimmer_text muse_spark_text lfm3 hyperclovax"},
     {HfTrait::one_mixer, "nemotron_h mamba falcon_mamba mamba2"},
-    {HfTrait::all_recurrent, "mamba falcon_mamba mamba2"},
-    {HfTrait::both_mixers, "falcon_h1"},
     {HfTrait::full_rank_gates, "bailing_hybrid"},
     {HfTrait::inner_norms, "jamba"},
     {HfTrait::inner_is_mlp, "mamba falcon_mamba"},
     {HfTrait::plain_state, "falcon_h1"},
-    {HfTrait::head_layer, "modernbert-decoder bert megatron-bert roberta camembert xlm-roberta data2vec-text roformer "
-                          "big_bird ernie"},
+    {HfTrait::head_layer, "modernbert-decoder", old_encoders},
     {HfTrait::two_mlps, "higgs_audio_v2"},
-    {HfTrait::positions, "gpt2 gpt-sw3 gpt_bigcode gpt_neo opt biogpt openai-gpt bert megatron-bert roberta camembert "
-                         "xlm-roberta data2vec-text electra big_bird ernie git bart mbart marian pegasus plbart "
-                         "m2m_100 blenderbot blenderbot-small"},
+    {HfTrait::positions,
+     "gpt2 gpt-sw3 gpt_bigcode gpt_neo biogpt openai-gpt bart mbart marian pegasus plbart m2m_100 blenderbot "
+     "blenderbot-small"},
+    {HfTrait::short_positions, "bert megatron-bert roberta camembert xlm-roberta data2vec-text electra big_bird ernie git"},
+    {HfTrait::long_positions, "opt"},
     {HfTrait::half_size, "recurrent_gemma moshi kyutai_speech_to_text"},
     {HfTrait::hyper_short, "hy_v4"},
     {HfTrait::shared_layers, "zamba zamba2"},
@@ -95,13 +100,13 @@ bool has_word(std::string_view words, std::string_view word) {
 
 bool has_trait(std::string_view model_type, HfTrait trait) {
   for (const TraitRow& row : trait_rows)
-    if (row.trait == trait) return has_word(row.model_types, model_type);
+    if (row.trait == trait) return has_word(row.model_types, model_type) || has_word(row.more, model_type);
   return false;
 }
 
 bool has_traits(std::string_view model_type) {
   for (const TraitRow& row : trait_rows)
-    if (has_word(row.model_types, model_type)) return true;
+    if (has_word(row.model_types, model_type) || has_word(row.more, model_type)) return true;
   return false;
 }
 

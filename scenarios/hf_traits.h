@@ -27,15 +27,15 @@ enum class HfTrait {
   no_norm,
   four_norms,
   one_mixer,        ///< a layer is a mixer or an MLP, not both
-  all_recurrent,    ///< every layer is recurrent though no field lists them
-  both_mixers,      ///< every layer has attention and a recurrent part
   full_rank_gates,  ///< Kimi delta attention whose gates have no inner rank
   inner_norms,      ///< norms of dt, B and C (Mamba-1)
   inner_is_mlp,     ///< intermediate_size is the inner size of the recurrence
   plain_state,      ///< no norm before the output (Mamba-2) unless mamba_rms_norm asks for one
   head_layer,       ///< a layer of its own before the head
   two_mlps,         ///< a second MLP for tokens of another modality
-  positions,        ///< a table of learned positions
+  positions,        ///< a table of learned positions, 1,024 where the config does not say how many
+  short_positions,  ///< 512 of them
+  long_positions,   ///< 2,048 of them
   half_size,        ///< intermediate_size counts gate and value together
   hyper_short,      ///< connections between streams have 2n rows, not (2 + n)n
   shared_layers,    ///< a few layers of attention with their MLPs serve all layers that have one

@@ -76,8 +76,8 @@ TEST_CASE("edge: what boot cannot answer is refused with a way out") {
   const std::string model = "boot --model Qwen3.5-27B --max-model-len 32k ";
   require_refused(model + "--gpu H10 --weights 27GiB", "did you mean 'H100'?");
   require_refused("boot --model Kimi-K3 --max-model-len 32k --gpu H100",
-                  "--gpu needs --weights SIZE, what the weights take on one rank: the file of Kimi-K3 states no number of "
-                  "parameters");
+                  "--gpu needs --weights SIZE, what the weights take on one rank: the file of Kimi-K3 states no number "
+                  "of parameters");
   require_refused(model + "--gpu H100 --weights 27GiB --available-memory 40GiB", "leave one of them out");
   require_refused(model + "--gpu H100 --weights heavy", "write it like 26.5GiB");
   require_refused(model + "--gpu H100 --weights 27GiB --utilization 90", "is no share of the GPU");

@@ -36,6 +36,8 @@ class Kinds {
   }
 
   bool empty() const { return kinds_.entries.empty(); }
+  /// The kind of this letter; null where it names none.
+  const YamlNode* find(const std::string& letter) const { return kinds_.find(letter); }
   /// All of them: those with K and V first, then states, then layers that cache nothing.
   YamlNode take() {
     std::stable_sort(kinds_.entries.begin(), kinds_.entries.end(),
@@ -179,10 +181,10 @@ class LayerReader {
     std::string name;
     if (has_attention(layer)) name = attention_name(index);
     if (has_recurrent(layer)) {
-      if (layer != HfLayer::recurrent && fields_.find({"conv_kernel_size"}))
-        refuse_kind(pattern_, index, "several convolutions beside attention");
-      if (fields_.find({"cca_time0"})) refuse_kind(pattern_, index, "compressed convolutional attention (CCA)");
-      const std::string recurrent = kinds_.letter_of(hf_recurrent_kind(fields_of(index)), is_pasted_ ? 'M' : 'm');
+      const HfFields fields = fields_of(index);
+      const std::optional<YamlNode> convs =
+          name.empty() ? std::nullopt : hf_convolutions_of(fields, *kinds_.find(name));
+      const std::string recurrent = kinds_.letter_of(convs ? *convs : hf_recurrent_kind(fields), is_pasted_ ? 'M' : 'm');
       name += (name.empty() ? "" : "+") + recurrent;
     }
     return name.empty() ? "-" : name;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -304,6 +305,36 @@ YamlNode hf_recurrent_kind(const HfFields& fields) {
   std::vector<std::string> names;
   for (const RecurrentForm& form : recurrent_forms()) names.push_back(form.fields.front());
   throw fields.missing(names, "what a recurrent layer keeps");
+}
+
+namespace {
+
+/// A number that the kind of attention has already.
+HfNumber number_of_kind(const YamlNode& kind, const char* key) {
+  const YamlNode& node = *kind.find(key);
+  return {std::strtoll(node.text.c_str(), nullptr, 10), key, node.place};
+}
+
+}  // namespace
+
+std::optional<YamlNode> hf_convolutions_of(const HfFields& fields, const YamlNode& attention) {
+  if (!attention.find("head_size")) return std::nullopt;
+  const HfNumber kv = number_of_kind(attention, "kv_heads"), head = number_of_kind(attention, "head_size");
+  if (const auto depthwise = fields.optional_number({"cca_time0"})) {
+    const HfNumber grouped = fields.number({"cca_time1"}, "taps of the second convolution");
+    return hf_kind("cca", {{"query_heads", number_of_kind(attention, "query_heads")},
+                           {"kv_heads", kv},
+                           {"head_dim", head},
+                           {"depthwise_kernel", *depthwise},
+                           {"grouped_kernel", grouped},
+                           {"delayed_size", hf_number_at(kv.value * head.value / 2, head)}});
+  }
+  const auto taps = fields.optional_number({"sconv_kernel_size", "conv_kernel_size"});
+  if (!taps) return std::nullopt;
+  return hf_kind("stream_convs", {{"kv_heads", kv},
+                                  {"head_dim", head},
+                                  {"hidden_size", hf_hidden_size(fields, "channels of the model")},
+                                  {"conv_kernel", *taps}});
 }
 
 }  // namespace hybridkv

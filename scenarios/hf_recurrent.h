@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "scenarios/hf_fields.h"
 
 namespace hybridkv {
@@ -19,5 +21,10 @@ namespace hybridkv {
 /// Throws InputError for a field that is missing or wrong and for numbers that contradict each other. Numbers that the
 /// config leaves to a rule follow the rule of its configuration class in Hugging Face Transformers.
 YamlNode hf_recurrent_kind(const HfFields& fields);
+
+/// The convolutions through which the attention beside them gets its inputs and gives its outputs, a kind of their own:
+/// those of compressed convolutional attention (cca_time0, cca_time1) and of four streams (conv_kernel_size, also
+/// sconv_kernel_size). `attention` is the kind of that attention; nothing where the config declares none.
+std::optional<YamlNode> hf_convolutions_of(const HfFields& fields, const YamlNode& attention);
 
 }  // namespace hybridkv

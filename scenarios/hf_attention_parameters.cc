@@ -12,7 +12,7 @@ struct HeadSizes {
   Checked value = 0;    ///< of a value head
 };
 
-HeadSizes head_sizes(const HfShape& layer, bool windowed) {
+HeadSizes heads_of_fields(const HfShape& layer, bool windowed) {
   HeadSizes heads;
   heads.queries = layer.number({"num_attention_heads", "n_head", "num_heads", "n_heads", "attention_heads",
                                 "decoder_attention_heads"});
@@ -31,6 +31,18 @@ HeadSizes head_sizes(const HfShape& layer, bool windowed) {
     heads.size = heads.value = size;
     heads.keys = layer.number({"num_global_key_value_heads"}, heads.keys);
   }
+  return heads;
+}
+
+/// Heads of one layer: as its kind says where it has one, else as the fields do.
+HeadSizes head_sizes(const HfShape& layer, bool windowed, const YamlNode* kind) {
+  HeadSizes heads = heads_of_fields(layer, windowed);
+  heads.queries = hf_kind_number(kind, "query_heads", heads.queries);
+  heads.keys = hf_kind_number(kind, "kv_heads", heads.keys);
+  const Checked both = hf_kind_number(kind, "head_size", 0);
+  if (both != 0) heads.size = heads.value = both;
+  heads.size = hf_kind_number(kind, "head_size_k", heads.size);
+  heads.value = hf_kind_number(kind, "head_size_v", heads.value);
   return heads;
 }
 
@@ -175,15 +187,15 @@ bool compresses(const HfShape& layer) { return layer.number({"o_lora_rank"}) != 
 
 }  // namespace
 
-ParameterCounts hf_attention_parameters(const HfShape& layer, bool windowed) {
-  const HeadSizes heads = head_sizes(layer, windowed);
+ParameterCounts hf_attention_parameters(const HfShape& layer, bool windowed, const YamlNode* kind) {
+  const HeadSizes heads = head_sizes(layer, windowed, kind);
   if (compresses(layer)) return compressed_attention(layer, heads);
   if (keeps_latents(layer)) return latent_attention(layer, heads, windowed);
   return head_attention(layer, heads, windowed);
 }
 
-std::int64_t hf_parameter_kv_heads(const HfShape& layer, bool windowed) {
-  return compresses(layer) || keeps_latents(layer) ? 0 : std::int64_t{head_sizes(layer, windowed).keys};
+std::int64_t hf_parameter_kv_heads(const HfShape& layer, bool windowed, const YamlNode* kind) {
+  return compresses(layer) || keeps_latents(layer) ? 0 : std::int64_t{head_sizes(layer, windowed, kind).keys};
 }
 
 }  // namespace hybridkv

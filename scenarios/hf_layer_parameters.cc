@@ -56,13 +56,13 @@ std::int64_t norms_of_layer(const HfShape& layer) {
 ParameterCounts shared_layer(const HfShape& layer, const HfBlock& block) {
   const Checked hidden = layer.hidden();
   ParameterCounts counts;
-  counts[ParameterPart::recurrent] = hf_recurrent_parameters(layer, block.family);
+  counts[ParameterPart::recurrent] = hf_recurrent_parameters(layer, block.family, block.recurrent);
   counts[ParameterPart::norms] = hidden;
   if (!block.has_attention) return counts;
   const Checked rank = layer.number({"adapter_rank"});
-  counts[ParameterPart::dense] = hidden * hidden + rank * (hidden + 2 * layer.number({"intermediate_size"}));
+  counts[ParameterPart::dense] = hidden * hidden + rank * (hidden + 2 * layer.number({"intermediate_size"}, 4 * hidden));
   if (block.is_shared) return counts;
-  counts += hf_attention_parameters(layer, block.is_windowed);
+  counts += hf_attention_parameters(layer, block.is_windowed, block.attention);
   counts += hf_mlp_parameters(layer, HfMlp::dense);
   counts[ParameterPart::norms] += 3 * hidden;
   return counts;
@@ -70,7 +70,7 @@ ParameterCounts shared_layer(const HfShape& layer, const HfBlock& block) {
 
 /// Two mixers with an MLP each form a layer whose experts stand beside them; `layer` is one of the two.
 ParameterCounts half_layer(const HfShape& layer, const HfBlock& block) {
-  ParameterCounts counts = hf_attention_parameters(layer, block.is_windowed);
+  ParameterCounts counts = hf_attention_parameters(layer, block.is_windowed, block.attention);
   counts += hf_mlp_parameters(layer, HfMlp::dense);
   if (layer.layer() % 2 == 0) counts += hf_mlp_parameters(layer, HfMlp::experts);
   counts[ParameterPart::norms] += 2 * layer.hidden();
@@ -82,13 +82,13 @@ Checked norm_of(const HfShape& layer) { return layer.hidden() * (layer.has(HfTra
 }  // namespace
 
 ParameterCounts hf_cross_parameters(const HfShape& layer) {
-  ParameterCounts counts = hf_attention_parameters(layer, false);
+  ParameterCounts counts = hf_attention_parameters(layer, false, nullptr);
   counts[ParameterPart::norms] += norm_of(layer);
   return counts;
 }
 
 ParameterCounts hf_encoder_parameters(const HfShape& layer) {
-  ParameterCounts counts = hf_attention_parameters(layer, false);
+  ParameterCounts counts = hf_attention_parameters(layer, false, nullptr);
   counts += hf_mlp_parameters(layer, HfMlp::dense);
   counts[ParameterPart::norms] += 2 * norm_of(layer);
   return counts;
@@ -98,8 +98,8 @@ ParameterCounts hf_layer_parameters(const HfShape& layer, const HfBlock& block) 
   if (layer.has(HfTrait::shared_layers)) return shared_layer(layer, block);
   if (layer.has(HfTrait::experts_beside)) return half_layer(layer, block);
   ParameterCounts counts;
-  if (!block.family.empty()) counts[ParameterPart::recurrent] = hf_recurrent_parameters(layer, block.family);
-  if (block.has_attention) counts += hf_attention_parameters(layer, block.is_windowed);
+  if (!block.family.empty()) counts[ParameterPart::recurrent] = hf_recurrent_parameters(layer, block.family, block.recurrent);
+  if (block.has_attention) counts += hf_attention_parameters(layer, block.is_windowed, block.attention);
   const bool is_mixer = block.has_attention || !block.family.empty();
   if (!layer.has(HfTrait::one_mixer) || !is_mixer) counts += hf_mlp_parameters(layer, block.mlp);
   counts[ParameterPart::norms] = Checked(counts[ParameterPart::norms]) + stream_parameters(layer) +

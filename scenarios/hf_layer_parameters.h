@@ -11,6 +11,8 @@ namespace hybridkv {
 struct HfBlock {
   std::string kind;         ///< as in the pattern: "m", "a+m", "-"
   bool has_attention = false;
+  const YamlNode* attention = nullptr;  ///< its kind of attention in the model file, where it has one
+  const YamlNode* recurrent = nullptr;  ///< and its recurrent kind
   bool is_windowed = false;
   std::string family;       ///< of its recurrent part; empty: it has none
   HfMlp mlp = HfMlp::by_rule;

@@ -67,7 +67,7 @@ bool has_experts(const HfShape& layer) {
   if (period > 0) return i % period == layer.number({"expert_layer_offset"});
   const std::int64_t interval = layer.number({"moe_layer_interval"});
   if (interval > 0)
-    return (i + 1) % interval == 0 && i >= layer.number({"moe_layer_start_index"}) &&
+    return (i + 1) % interval == 0 && i >= layer.number({"moe_layer_start_index"}, 1) &&
            i <= layer.number({"moe_layer_end_index"}, i);
   return true;
 }

@@ -15,11 +15,15 @@ namespace hybridkv {
 
 namespace {
 
-/// Type of a kind in the model file; empty where the pattern names none.
-std::string type_of(const YamlNode& model, char kind) {
-  const YamlNode* found = model.find("kinds")->find(std::string(1, kind));
-  const YamlNode* type = found ? found->find("type") : nullptr;
+/// Type of a kind in the model file; empty where there is no such kind.
+std::string type_of(const YamlNode* kind) {
+  const YamlNode* type = kind ? kind->find("type") : nullptr;
   return type ? type->text : "";
+}
+
+bool has_window(const YamlNode& kind, const std::string& type) {
+  const bool in_chunks = type == to_string(AttentionKind::chunked_local);
+  return type == to_string(AttentionKind::sliding_window) || (kind.find("window_tokens") && !in_chunks);
 }
 
 bool is_family(const std::string& type) {
@@ -39,13 +43,19 @@ HfBlock block_of(const YamlNode& model, const PatternLayer& layer) {
   HfBlock block;
   bool is_empty = true;
   for (const char name : layer.kinds) {
-    const std::string type = type_of(model, name);
+    const YamlNode* kind = model.find("kinds")->find(std::string(1, name));
+    const std::string type = type_of(kind);
     if (type.empty() || type == "none") continue;
     is_empty = false;
     block.kind += (block.kind.empty() ? "" : "+") + std::string(1, name);
-    if (is_family(type)) block.family = type;
-    else block.has_attention = true;
-    block.is_windowed = block.is_windowed || type == to_string(AttentionKind::sliding_window);
+    if (is_family(type)) {
+      block.family = type;
+      block.recurrent = kind;
+      continue;
+    }
+    block.has_attention = true;
+    block.attention = kind;
+    block.is_windowed = has_window(*kind, type);
   }
   return is_empty ? block_without_cache(layer.kinds) : block;
 }
@@ -104,7 +114,7 @@ void add_blocks(ModelParameters& parameters, const HfShape& shape, const std::ve
     KindParameters& row = row_of(parameters, blocks[i].kind);
     row.counts += hf_layer_parameters(layer, blocks[i]);
     if (blocks[i].has_attention && row.kv_heads == 0)
-      row.kv_heads = hf_parameter_kv_heads(layer, blocks[i].is_windowed);
+      row.kv_heads = hf_parameter_kv_heads(layer, blocks[i].is_windowed, blocks[i].attention);
     if (shape.flag({"is_encoder_decoder"})) row.counts += hf_cross_parameters(layer);
   }
   if (!runs_encoder(shape)) return;

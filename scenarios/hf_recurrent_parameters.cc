@@ -53,14 +53,19 @@ Checked mamba1_parameters(const HfShape& layer) {
          inner * (rank + 2 * state) + inner * (rank + 1) + inner * (state + 1) + norms;
 }
 
-Checked mamba2_parameters(const HfShape& layer) {
+Checked mamba2_parameters(const HfShape& layer, const YamlNode* kind) {
   const Checked hidden = layer.hidden();
-  const Checked heads = layer.number({"mamba_n_heads", "mamba_num_heads", "n_mamba_heads", "num_heads"});
-  const Checked size = layer.number({"mamba_d_head", "mamba_head_dim", "mamba_headdim", "head_dim"});
+  const Checked heads =
+      hf_kind_number(kind, "heads", layer.number({"mamba_n_heads", "mamba_num_heads", "n_mamba_heads", "num_heads"}));
+  const Checked size =
+      hf_kind_number(kind, "head_dim", layer.number({"mamba_d_head", "mamba_head_dim", "mamba_headdim", "head_dim"}));
   Checked inner = layer.number({"mamba_d_ssm"}, heads * size);
   if (inner == 0) inner = layer.number({"mamba_expand", "expand"}) * hidden;
-  const Checked groups = layer.number({"mamba_n_groups", "mamba_ngroups", "n_groups"});
-  const Checked inputs = 2 * groups * layer.number({"mamba_d_state", "ssm_state_size", "state_size"});
+  const Checked groups =
+      hf_kind_number(kind, "groups", layer.number({"mamba_n_groups", "mamba_ngroups", "n_groups"}));
+  const Checked state =
+      hf_kind_number(kind, "state_size", layer.number({"mamba_d_state", "ssm_state_size", "state_size"}));
+  const Checked inputs = 2 * groups * state;
   const Checked projected = 2 * inner + inputs + heads;
   Checked sum = hidden * (projected + inner) + 3 * heads;
   sum += (inner + inputs) * (layer.number({"mamba_d_conv", "conv_kernel"}) +
@@ -95,7 +100,7 @@ Checked rwkv_parameters(const HfShape& layer) {
 
 }  // namespace
 
-std::int64_t hf_recurrent_parameters(const HfShape& layer, std::string_view family) {
+std::int64_t hf_recurrent_parameters(const HfShape& layer, std::string_view family, const YamlNode* kind) {
   if (const Checked width = layer.number({"lru_width"}); width != 0) return gated_recurrence_parameters(layer, width);
   if (layer.number({"attention_hidden_size"}) != 0 && layer.number({"num_attention_heads"}) == 0)
     return rwkv_parameters(layer);
@@ -103,7 +108,7 @@ std::int64_t hf_recurrent_parameters(const HfShape& layer, std::string_view fami
   if (family == "kda") return kda_parameters(layer);
   if (family == "linear") return linear_parameters(layer);
   if (family == "mamba1") return mamba1_parameters(layer);
-  if (family == "mamba2") return mamba2_parameters(layer);
+  if (family == "mamba2") return mamba2_parameters(layer, kind);
   return short_conv_parameters(layer);
 }
 

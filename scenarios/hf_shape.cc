@@ -38,6 +38,12 @@ std::optional<std::int64_t> hf_count(const YamlNode& node) {
   return is_whole && number >= 0 && number <= 1'000'000'000 ? std::optional(number) : std::nullopt;
 }
 
+Checked hf_kind_number(const YamlNode* kind, const char* name, Checked otherwise) {
+  const YamlNode* value = kind ? kind->find(name) : nullptr;
+  const std::optional<std::int64_t> number = value ? hf_count(*value) : std::nullopt;
+  return number ? Checked(*number) : otherwise;
+}
+
 HfShape::HfShape(const HfFields& fields, std::string model_type)
     : fields_(&fields), model_type_(std::move(model_type)) {}
 

@@ -53,7 +53,7 @@ bool is_beside_the_rules(const std::string& config) {
       "longcat_flash",  // has weights for the experts that compute nothing, which no published file holds
       "t5", "umt5", "longt5", "bart", "modernbert-decoder",  // count tables of tokens several times
       "speech_to_text", "pix2struct", "git", "big_bird", "electra", "t5gemma",  // towers and heads of their own
-      "gradium_phonon_tts", "pocket_tts", "vibevoice_asr", "inkling_mm_model",
+      "gradium_phonon_tts", "pocket_tts", "vibevoice_asr", "inkling_mm_model", "kosmos-2", "higgs_audio_v2",
   };
   const std::string name = config.substr(0, config.find('.'));
   return names.contains(name) || name.starts_with("zamba2") || name.starts_with("modernbert");
@@ -69,7 +69,12 @@ std::int64_t table_of_tokens(const std::string& path) {
   const HfFields fields(root);
   const auto words = fields.optional_number({"vocab_size"});
   const auto hidden = fields.optional_number({"hidden_size"});
-  return words && hidden ? words->value * hidden->value : 0;
+  const auto old = fields.optional_number({"n_embd"});
+  const auto older = fields.optional_number({"d_model"});
+  if (!words) return 0;
+  for (const auto& size : {hidden, old, older})
+    if (size) return words->value * size->value;
+  return 0;
 }
 
 }  // namespace

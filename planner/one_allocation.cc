@@ -27,15 +27,6 @@ enum class PageKind {
   mixed,    ///< pages as they are, side by side in a block
 };
 
-/// Is every spec attention with one window and one block? Then one table serves them all, though their pages may
-/// differ.
-bool is_one_kind(std::span<const SpecPlan> specs) {
-  return std::all_of(specs.begin(), specs.end(), [&](const SpecPlan& spec) {
-    return spec.attention && !spec.auxiliary && spec.block_size_tokens == specs.front().block_size_tokens &&
-           spec.attention->window_tokens == specs.front().attention->window_tokens;
-  });
-}
-
 /// Pages of all specs where nothing grows: states are padded to the largest page that a block of the model's own
 /// attention makes; where the largest state is such a page, nothing was padded, and smaller states keep their own.
 PageBytes own_pages(std::span<const SpecPlan> specs, std::int64_t block) {

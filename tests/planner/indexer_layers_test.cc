@@ -58,6 +58,22 @@ TEST_CASE("golden: an indexer of 57 of 60 layers lies in the table of all, and c
   }
 }
 
+TEST_CASE("golden: layers of one kind lie in four orders with their indexers, others with the bytes of a block together") {
+  // vLLM 0.33 takes both for the former, and the same bytes, run.
+  EngineSpec engine = engine_of(rules_of_vllm_0_33);
+  for (const CacheOrder order : {CacheOrder::lbnhc, CacheOrder::lbhnc, CacheOrder::blnhc, CacheOrder::blhnc}) {
+    engine.cache_order = order;
+    const CachePlan plan = plan_of(minimax_m3(), engine);
+    CHECK(plan.num_blocks() == 29'289);
+    CHECK(plan.view_error.empty());
+    CHECK(testing::broken_law(plan) == "");
+  }
+  engine.cache_order = CacheOrder::bhlnc;
+  CHECK_THROWS_AS(plan_of(minimax_m3(), engine), SpecError);
+  engine.cache_order = CacheOrder::lbnhc;
+  CHECK_THROWS_AS(plan_of(pooled_glm(), engine), SpecError);
+}
+
 TEST_CASE("golden: the same beside the pages of rules without one allocation") {
   const CachePlan plan = plan_of(minimax_m3(), {.cache_mode = CacheMode::none, .memory_bytes = 60 * gib});
   REQUIRE(plan.extras.size() == 1);

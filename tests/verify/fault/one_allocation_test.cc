@@ -130,6 +130,13 @@ TEST_CASE("law: indexers of some layers, a row a token or for several, pass ever
     }
 }
 
+TEST_CASE("law: so do indexers in the table of layers of one kind, in every order that they have") {
+  ModelSpec model = uniform(heads_2x16, 4);
+  for (std::size_t i = 1; i < 4; ++i) model.layers[i].attention->indexer = IndexerSpec{33, 4};
+  for (const CacheOrder order : {CacheOrder::lbnhc, CacheOrder::lbhnc, CacheOrder::blnhc, CacheOrder::blhnc})
+    require_sound(plan_of(model, engine_of(order)), "indexers of one kind");
+}
+
 TEST_CASE("law: latents with a window beside others pass every check, and faults are found") {
   const AttentionSpec latent{.kind = AttentionKind::mla, .query_heads = 4, .kv_heads = 1, .head_size_k = 24,
                              .head_size_v = 16};

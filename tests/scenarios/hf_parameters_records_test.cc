@@ -92,7 +92,7 @@ TEST_CASE("golden: parameters of imported configs are those of Transformers with
     const std::string path = std::string(folder) + "/configs/" + config;
     std::optional<ModelParameters> parameters;
     try {
-      parameters = import_model(path, "", DType::bf16).model.parameters;
+      parameters = import_model(path, {.dtype = DType::bf16}).model.parameters;
     } catch (const InputError&) {
       ++refused;
       continue;

@@ -6,8 +6,8 @@
 namespace hybridkv {
 
 /// Parameters of the attention of one layer: projections with their biases, norms of heads, gates, latents, indexers.
-/// `windowed`: it sees a window, so that the swa_* fields are its own; `kind`: its kind in the model file, null where it
-/// has none.
+/// `windowed`: it sees a window, so that the swa_* fields are its own; `kind`: its kind in the model file, null where
+/// it has none.
 /// Throws InputError for numbers too large for 64 bits.
 ParameterCounts hf_attention_parameters(const HfShape& layer, bool windowed, const YamlNode* kind);
 

@@ -60,7 +60,8 @@ ParameterCounts shared_layer(const HfShape& layer, const HfBlock& block) {
   counts[ParameterPart::norms] = hidden;
   if (!block.has_attention) return counts;
   const Checked rank = layer.number({"adapter_rank"});
-  counts[ParameterPart::dense] = hidden * hidden + rank * (hidden + 2 * layer.number({"intermediate_size"}, 4 * hidden));
+  const Checked inner = layer.number({"intermediate_size"}, 4 * hidden);
+  counts[ParameterPart::dense] = hidden * hidden + rank * (hidden + 2 * inner);
   if (block.is_shared) return counts;
   counts += hf_attention_parameters(layer, block.is_windowed, block.attention);
   counts += hf_mlp_parameters(layer, HfMlp::dense);
@@ -98,7 +99,8 @@ ParameterCounts hf_layer_parameters(const HfShape& layer, const HfBlock& block) 
   if (layer.has(HfTrait::shared_layers)) return shared_layer(layer, block);
   if (layer.has(HfTrait::experts_beside)) return half_layer(layer, block);
   ParameterCounts counts;
-  if (!block.family.empty()) counts[ParameterPart::recurrent] = hf_recurrent_parameters(layer, block.family, block.recurrent);
+  if (!block.family.empty())
+    counts[ParameterPart::recurrent] = hf_recurrent_parameters(layer, block.family, block.recurrent);
   if (block.has_attention) counts += hf_attention_parameters(layer, block.is_windowed, block.attention);
   const bool is_mixer = block.has_attention || !block.family.empty();
   if (!layer.has(HfTrait::one_mixer) || !is_mixer) counts += hf_mlp_parameters(layer, block.mlp);

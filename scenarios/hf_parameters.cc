@@ -189,11 +189,11 @@ std::string trait_name(const HfFields& fields) {
 void add_towers(ModelParameters& parameters, const HfShape& shape, const HfFields& fields) {
   const YamlNode* whole = fields.root().find("model_type");
   const std::string around = whole && whole->kind == YamlNode::Kind::scalar ? whole->text : "";
+  const HfFields outer = fields.with(fields.root());
   for (const char* name : {"vision", "audio", "speech"}) {
-    const YamlNode* section = fields.find({std::string(name) + "_config"});
-    if (!section || section->kind != YamlNode::Kind::mapping) continue;
-    const HfFields inner(*section);
-    const std::optional<std::int64_t> count = hf_tower_parameters(HfShape(inner, ""), around, shape.hidden());
+    const std::optional<HfFields> section = outer.section(std::string(name) + "_config");
+    if (!section) continue;
+    const std::optional<std::int64_t> count = hf_tower_parameters(HfShape(*section, ""), around, shape.hidden());
     if (count) parameters.beside[ParameterPart::other_modalities] += *count;
     else parameters.not_counted.emplace_back(name);
   }
@@ -201,7 +201,7 @@ void add_towers(ModelParameters& parameters, const HfShape& shape, const HfField
 
 /// Bits of quantised weights, scales included. Source: the methods of Hugging Face Transformers and vLLM.
 void add_bits(ModelParameters& parameters, const HfFields& fields) {
-  const std::optional<HfFields> section = fields.section("quantization_config");
+  const std::optional<HfFields> section = fields.with(fields.root()).section("quantization_config");
   if (!section) return;
   const HfShape quantised(*section, "");
   const std::string method = quantised.word("quant_method");

@@ -67,8 +67,8 @@ class HfShape {
   const YamlNode* own_ = nullptr;  ///< of this layer alone
 };
 
-/// The number under this name of a kind of the model file, which the import has worked out of several fields; `otherwise`
-/// where it has none. `kind` may be null.
+/// The number under this name of a kind of the model file, which the import has worked out of several fields;
+/// `otherwise` where it has none. `kind` may be null.
 Checked hf_kind_number(const YamlNode* kind, const char* name, Checked otherwise);
 
 /// The whole number that a scalar holds, from 0 to 10^9; nothing for anything else.

@@ -65,8 +65,8 @@ struct BootAnswer {
 };
 
 /// Plans the start of an engine: what it prints, and what stops it. The release is that of usual_start where the
-/// scenario says none. Throws InputError as read_scenario, plan_scenario and counted_weights, and where nobody knows how
-/// it starts.
+/// scenario says none. Throws InputError as read_scenario, plan_scenario and counted_weights, and where nobody knows
+/// how it starts.
 BootAnswer boot(const BootQuestion& question);
 
 }  // namespace hybridkv

@@ -9,7 +9,11 @@ namespace hybridkv {
 
 namespace {
 
-std::string billions_text(std::int64_t count) { return fmt::format("{:.2f} B", static_cast<double>(count) / 1e9); }
+/// "27.36 B", below a tenth of a billion "16.4 M".
+std::string parameter_count_text(std::int64_t count) {
+  const auto number = static_cast<double>(count);
+  return count < 100'000'000 ? fmt::format("{:.1f} M", number / 1e6) : fmt::format("{:.2f} B", number / 1e9);
+}
 
 /// "attention 1.51 B, dense 4.28 B", the parts that there are; "shared_experts" is "shared experts".
 std::string parts_text(const ParameterCounts& counts) {
@@ -19,7 +23,7 @@ std::string parts_text(const ParameterCounts& counts) {
     std::string name(to_string(part));
     for (char& letter : name)
       if (letter == '_') letter = ' ';
-    parts.push_back(fmt::format("{} {}", name, billions_text(counts[part])));
+    parts.push_back(fmt::format("{} {}", name, parameter_count_text(counts[part])));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -33,9 +37,9 @@ nlohmann::ordered_json counts_json(const ParameterCounts& counts, nlohmann::orde
 }  // namespace
 
 std::string parameters_text(const ModelParameters& parameters) {
-  const std::string total = billions_text(total_parameters(parameters));
-  return parameters.experts == 0 ? total
-                                 : fmt::format("{}, {} active", total, billions_text(active_parameters(parameters)));
+  const std::string total = parameter_count_text(total_parameters(parameters));
+  if (parameters.experts == 0) return total;
+  return fmt::format("{}, {} active", total, parameter_count_text(active_parameters(parameters)));
 }
 
 Facts parameters_facts(const ModelParameters& parameters) {

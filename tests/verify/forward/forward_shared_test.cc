@@ -52,12 +52,15 @@ TEST_CASE("law: layers that read other layers' K and V compute through blocks wh
 TEST_CASE("golden: a layer that reads another one than it should is found") {
   const ForwardReport report = unscaled_report(with_readers_of(full), usual_engine(), ForwardFault::foreign_source,
                                                {ForwardCase::shared_prefix});
-  REQUIRE_FALSE(report.results.empty());
+  int found = 0;
   for (const ForwardResult& result : report.results) {
+    if (result.status == ForwardStatus::does_not_apply) continue;  // no prefix is found again in mode none
     CHECK(result.status == ForwardStatus::failed);
     CHECK(result.planted > 0);
-    CHECK(result.max_error > 100);
+    CHECK(result.max_error > 100 * result.tolerance);
+    ++found;
   }
+  CHECK(found > 0);
 }
 
 TEST_CASE("edge: the fault has no place where no layer shares") {

@@ -36,7 +36,7 @@ std::string explain_answer(const Json& json) {
   const Scenario scenario = read_scenario(PageQuestion(json).file());
   const PlanSet set = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::derived);
   std::string text;
-  write_explain({set.model, set.tensor_parallel, set.plans.size(), [&](std::size_t i) { return set.plans[i]; }},
+  write_explain({set.model, set.tensor_parallel, set.plans.size(), scenario.model.parameters, [&](std::size_t i) { return set.plans[i]; }},
                 Format::json, {}, [&](const std::string& piece) { text += piece; });
   return text;
 }

@@ -135,7 +135,7 @@ void warn_unshared_heads(std::vector<Warning>& warnings, const ModelSpec& model,
 /// Warns of a model that this release does not serve. It is planned all the same, because earlier releases run it.
 void warn_unserved(std::vector<Warning>& warnings, const ModelSpec& model, const EngineSpec& engine) {
   const EngineRules& rules = *engine.rules;
-  if (const UnservedModels* const models = unserved_by(rules, model.name))
+  if (const UnservedModels* const models = unserved_by(rules, model))
     warnings.push_back({"not_served", fmt::format("{} does not serve {}, which {} is: it does not start with it; take "
                                                   "another release", rules.title, models->architecture, model.name)});
 }

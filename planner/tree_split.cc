@@ -26,7 +26,7 @@ bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != Cach
 /// Models that it has no class for.
 void refuse_unserved(const ModelSpec& model, const EngineSpec& engine) {
   const std::string_view title = engine.rules->title;
-  if (unserved_by(*engine.rules, model.name))
+  if (unserved_by(*engine.rules, model))
     throw SpecError("engine.release", fmt::format("{} does not run {}; take another release", title, model.name));
   refuse_unlike_hybrids(model, engine);
   if (!model.auxiliary.empty())

@@ -78,8 +78,8 @@ inline std::string_view to_string(const EngineRules* rules) { return rules->name
 /// What a decision of a plan by these rules gives as its source: what the engine says, or that nobody does.
 std::string cited(const EngineRules& rules, RuleOf rule);
 
-/// Which models that the engine does not serve one is of, by its name or the family of its recurrent layers; null where it
-/// is served.
+/// Which models that the engine does not serve one is of, by its name or the family of its recurrent layers; null where
+/// it is served.
 const UnservedModels* unserved_by(const EngineRules& rules, const ModelSpec& model);
 
 /// All engines, the default first. What they are is said above this room, in engines/all.cc, or by whatever program

@@ -203,8 +203,8 @@ YamlNode kda_kind(const HfFields& fields) {
   return kind;
 }
 
-/// Kimi delta attention with the heads of the attention. A file that Transformers 5.23 wrote says linear_head_dim, since
-/// its head_dim is the part for RoPE.
+/// Kimi delta attention with the heads of the attention. A file that Transformers 5.23 wrote says linear_head_dim,
+/// since its head_dim is the part for RoPE.
 YamlNode bailing_kind(const HfFields& fields) {
   const HfNumber heads = fields.number({"num_attention_heads"}, "heads of Kimi delta attention");
   const bool says_own = fields.find_written({"linear_head_dim"}) != nullptr;

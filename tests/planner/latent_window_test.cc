@@ -81,8 +81,8 @@ TEST_CASE("golden: where pages have one size, a latent with a window is padded a
   CHECK(plan.num_blocks() == 1'747'626);  // run
   CHECK(plan.capacity.front().blocks_per_request == 3105);
   CHECK(plan.specs[1].unpadded_page_bytes == plan.specs[1].block_size_tokens * 320 * 2);
-  CHECK_THROWS_WITH_AS(latent_plan(dots3_note(), latent_engine(CacheOrder::lbnhc)), doctest::Contains("engine.physical_order"),
-                       SpecError);
+  CHECK_THROWS_WITH_AS(latent_plan(dots3_note(), latent_engine(CacheOrder::lbnhc)),
+                       doctest::Contains("engine.physical_order"), SpecError);
   for (LayerSpec& layer : model.layers)
     if (layer.attention->window_tokens == 0) layer.attention = testing::latent_attention(128, 32);
   CHECK(latent_plan(model, latent_engine(CacheOrder::lbnhc)).specs[0].block_size_tokens ==

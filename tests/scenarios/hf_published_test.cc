@@ -1,5 +1,5 @@
-// Published configs against what Transformers 5.23 keeps of them, layer by layer (../shared/cases/configs: the modelling
-// code was run and its cache taken apart). Some of them stand in tests/data/scenarios/published.
+// Published configs against what Transformers 5.23 keeps of them, layer by layer (../shared/cases/configs: the
+// modelling code was run and its cache taken apart). Some of them stand in tests/data/scenarios/published.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -64,8 +64,8 @@ std::string attention_text(const AttentionSpec& layer) {
 std::string attention_text(const json& layer) {
   const std::int64_t window = layer.contains("window") ? layer["window"].get<std::int64_t>() : 0;
   if (layer.contains("latent"))
-    return fmt::format("latent {} {}, window {}", layer["latent"].get<std::int64_t>(), layer["rope"].get<std::int64_t>(),
-                       window);
+    return fmt::format("latent {} {}, window {}", layer["latent"].get<std::int64_t>(),
+                       layer["rope"].get<std::int64_t>(), window);
   return fmt::format("{} heads of {} and {}, window {}", layer["kv_heads"].get<std::int64_t>(),
                      layer["k_dim"].get<std::int64_t>(), layer["v_dim"].get<std::int64_t>(), window);
 }

@@ -142,12 +142,14 @@ TEST_CASE("golden: what is taken for granted of a class that is not known") {
   };
   const std::vector<std::string> all = notes("");
   REQUIRE(all.size() == 3);
-  CHECK(all[0] == "'my_own' is no class of transformers 5.23.0, so it is read by its fields; assumed: all layers are alike "
-                  "(no layer_types says otherwise)");
+  CHECK(all[0] ==
+        "'my_own' is no class of transformers 5.23.0, so it is read by its fields; assumed: all layers are alike "
+        "(no layer_types says otherwise)");
   CHECK(all[1].find("each query head has K and V of its own (no num_key_value_heads") != std::string::npos);
   CHECK(all[2].find("a head has its share of hidden_size (no head_dim") != std::string::npos);
-  CHECK(notes(", \"layer_types\": [\"full_attention\", \"full_attention\"], \"num_key_value_heads\": 2, \"head_dim\": 8")
-            .empty());
+  CHECK(
+      notes(", \"layer_types\": [\"full_attention\", \"full_attention\"], \"num_key_value_heads\": 2, \"head_dim\": 8")
+          .empty());
 }
 
 TEST_CASE("edge: multi-token-prediction layers are named under every name that configs give them") {

@@ -58,8 +58,7 @@ TEST_CASE("golden: an indexer of 57 of 60 layers lies in the table of all, and c
   }
 }
 
-TEST_CASE(
-    "golden: layers of one kind lie in four orders with their indexers, others with the bytes of a block together") {
+TEST_CASE("golden: layers of one kind lie in four orders with their indexers, of several kinds in two") {
   // vLLM 0.33 takes both for the former, and the same bytes, run.
   EngineSpec engine = engine_of(rules_of_vllm_0_33);
   for (const CacheOrder order : {CacheOrder::lbnhc, CacheOrder::lbhnc, CacheOrder::blnhc, CacheOrder::blhnc}) {

@@ -37,6 +37,15 @@ inline std::vector<RecurrentSpec> small_families() {
           CcaSpec{4, 2, 8, 2, 2, 32}, StreamConvsSpec{2, 16, 16, 4}};
 }
 
+/// Four such layers, and behind them one that reads the K and V of the last where the fault is about such.
+inline ModelSpec model_for(ForwardFault fault, const RecurrentSpec& recurrent, DType dtype,
+                           const AttentionSpec& attention) {
+  ModelSpec model = small_hybrid(recurrent, dtype, attention, 4);
+  if (fault == ForwardFault::foreign_source)
+    model.layers.push_back({.shared = SharedKv{3, attention.query_heads, std::nullopt}});
+  return model;
+}
+
 /// The case that finds a planted fault of an engine.
 inline ForwardCase owner_of(const ForwardFaultInfo& info) {
   for (const ForwardCase forward_case : all_forward_cases())

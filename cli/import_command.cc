@@ -51,8 +51,9 @@ std::string explained(const ImportedModel& imported) {
 int run_import(const ImportFlags& options) {
   const bool to_file = !options.output.empty() && options.output != "-";
   if (options.config.empty() && !options.template_alone)
-    throw InputError("CONFIG is missing: the config.json of a model, its folder, hf://organisation/name, or - for standard "
-                     "input; --template prints a model file to fill in");
+    throw InputError(
+        "CONFIG is missing: the config.json of a model, its folder, hf://organisation/name, or - for standard "
+        "input; --template prints a model file to fill in");
   if (to_file) refuse_overwriting(options.output, {options.overwrite, {config_in(options.config)}});
   if (options.template_alone) {
     to_file ? write_file(options.output, model_template()) : write_output(model_template());

@@ -10,6 +10,13 @@
 
 namespace hybridkv {
 
+/// What a driver is told of indexers and what lies beside them. Models with more are not asked about.
+enum class ToldIndexers {
+  none,
+  one_with_ring,  ///< that all layers have the same one, and tokens of a ring beside it
+  of_layers,      ///< that of each layer, and orders that the model reads
+};
+
 /// How the code of an installed engine is asked for the figures that we compute too.
 struct Conformance {
   std::string_view driver;   ///< a Python program below engines/: "vllm/conform/driver.py"
@@ -19,7 +26,7 @@ struct Conformance {
   std::vector<EngineSpec> (*grid)(const ModelSpec& model) = nullptr;
   /// Shipped models that stand for the rest; empty: those that do for engines of blocks.
   std::span<const std::string_view> models = {};
-  bool tells_indexers = false;  ///< a driver is told of indexers, and models with them may be asked about
+  ToldIndexers tells_indexers = ToldIndexers::none;
   bool tells_own = false;  ///< a driver is told what only this engine is set by, and how memory is shared
   /// A setting of that key: the same key, the same setting.
   EngineSpec (*random)(const ModelSpec& model, std::uint64_t key) = nullptr;

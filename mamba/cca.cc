@@ -78,7 +78,8 @@ const FamilyTable<CcaSpec>& family_of(const CcaSpec&) {
                  {.name = "delayed_size",
                   .doc = "values kept of the token before: half of v, or the hidden state where an engine keeps that",
                   .member = &CcaSpec::delayed_size}},
-      .check = check_cca};
+      .check = check_cca,
+      .convolves_alone = true};
   return table;
 }
 

@@ -33,9 +33,9 @@ struct HeadChunk {
 /// S e^L + U^T (K e^(L_end - L)). Without a delta rule U = V; with one U solves the unit triangular system
 /// (I + beta (K K^T decayed, strictly lower)) U = beta (V - (K e^L) S^T), the WY form of the product of
 /// Householder-like factors. A generalised rule S = S (diag(e^g) + a b^T) + v k^T adds what a reads before each token
-/// along b, a system of the same form. Decays never enter as e^(-L): every exponent is a difference that is not positive, so
-/// nothing overflows; L and the differences are double, so that strong decays over a long chunk lose nothing but their
-/// own rounding.
+/// along b, a system of the same form. Decays never enter as e^(-L): every exponent is a difference that is not
+/// positive, so nothing overflows; L and the differences are double, so that strong decays over a long chunk lose
+/// nothing but their own rounding.
 /// Source: Yang et al., Parallelizing Linear Transformers with the Delta Rule, 2024; Dao and Gu, Mamba-2, 2024;
 /// Peng et al., RWKV-7, 2025.
 void run_head_chunk(const HeadChunk& chunk, float* state);

@@ -45,6 +45,10 @@ std::optional<std::int64_t> scan_chunk_tokens(const RecurrentSpec& layer) {
   }, layer);
 }
 
+bool convolves_alone(const RecurrentSpec& layer) {
+  return std::visit([](const auto& family) { return family_of(family).convolves_alone; }, layer);
+}
+
 std::optional<DType> fixed_ssm_dtype(const RecurrentSpec& layer) {
   return std::visit([](const auto& family) { return family_of(family).ssm_dtype; }, layer);
 }

@@ -16,6 +16,7 @@
 #include "mamba/rwkv.h"
 #include "mamba/rwkv4.h"
 #include "mamba/short_conv.h"
+#include "mamba/stream_convs.h"
 #include "mamba/xlstm.h"
 
 namespace hybridkv {
@@ -26,7 +27,7 @@ using FamilyVariant = std::variant<Spec...>;
 /// A recurrent layer of any family. A new family is a header and a source of its own, with all that StateFamily asks
 /// for, and one alternative here; scenarios, plans, derivations and proofs go by this list.
 using RecurrentSpec = FamilyVariant<GdnSpec, Mamba2Spec, Mamba1Spec, KdaSpec, ShortConvSpec, LinearAttentionSpec,
-                                    RgLruSpec, Rwkv4Spec, RwkvSpec, XlstmSpec, CcaSpec>;
+                                    RgLruSpec, Rwkv4Spec, RwkvSpec, XlstmSpec, CcaSpec, StreamConvsSpec>;
 
 /// Calls `visit` with a default spec of each family, in the order of RecurrentSpec.
 template <class Visit>
@@ -60,8 +61,11 @@ void extend_groups(RecurrentSpec& layer, std::int64_t tensor_parallel);
 /// Tokens of one chunk of the family's parallel scan, where the family fixes it; grain of cache mode "all".
 std::optional<std::int64_t> scan_chunk_tokens(const RecurrentSpec& layer);
 
-/// Element type of the recurrent tensor, where the family fixes it whatever the model's dtype: fp32 for kda. A setting of
-/// the user wins over it.
+/// Whether the layer scans nothing: its state is that of convolutions and delays, and is known after any token.
+bool convolves_alone(const RecurrentSpec& layer);
+
+/// Element type of the recurrent tensor, where the family fixes it whatever the model's dtype: fp32 for kda. A setting
+/// of the user wins over it.
 std::optional<DType> fixed_ssm_dtype(const RecurrentSpec& layer);
 
 }  // namespace hybridkv

@@ -22,7 +22,8 @@ const FamilyTable<ShortConvSpec>& family_of(const ShortConvSpec&) {
                   .published = {{"lfm2", {"conv_L_cache"}}}},
                  {.name = "replicated",
                   .doc = "true where every rank keeps all channels, as in Qwen3.8-Flash-Next",
-                  .member = &ShortConvSpec::replicated}}};
+                  .member = &ShortConvSpec::replicated}},
+      .convolves_alone = true};
   return table;
 }
 

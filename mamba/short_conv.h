@@ -5,7 +5,7 @@
 namespace hybridkv {
 
 /// A gated short convolution (LFM2; beside the n-gram embedding of Qwen3.8-Flash-Next): its state is the convolution's
-/// alone.
+/// alone. The ids of the tokens of an n-gram are read from the request, so no cache keeps them (vLLM 0.33).
 ///
 /// Row of a token, "|" between parts:
 ///   B (D) | C (D) | x (D)  -> C * conv (D); B*x passes the convolution, without silu

@@ -54,6 +54,7 @@ struct FamilyTable {
   std::int64_t Spec::*scan_chunk = nullptr;
   /// Element type of the recurrent tensor, where the family fixes it whatever the model's dtype.
   std::optional<DType> ssm_dtype = std::nullopt;
+  bool convolves_alone = false;  ///< nothing is scanned: its state is that of convolutions and delays
   /// The layer with as many heads more as let so many ranks share them, where engines pad the heads of the family.
   Spec (*padded)(Spec layer, std::int64_t ranks) = nullptr;
   /// Range of A_log in which trained layers decay.

@@ -36,6 +36,14 @@ HeadPlaces head_places(const SpecPlan& spec) {
   return {heads, spec.bytes_per_token / heads};
 }
 
+bool is_one_kind(std::span<const SpecPlan> specs) {
+  return std::all_of(specs.begin(), specs.end(), [&](const SpecPlan& spec) {
+    return spec.attention && (!spec.auxiliary || spec.is_indexer()) &&
+           spec.block_size_tokens == specs.front().block_size_tokens &&
+           spec.attention->window_tokens == specs.front().attention->window_tokens;
+  });
+}
+
 std::vector<CacheOrder> possible_orders(std::span<const SpecPlan> specs) {
   const HeadPlaces first = head_places(specs.front());
   const bool uniform = std::all_of(specs.begin(), specs.end(), [&](const SpecPlan& spec) {
@@ -47,7 +55,7 @@ std::vector<CacheOrder> possible_orders(std::span<const SpecPlan> specs) {
   const bool beside = std::any_of(specs.begin(), specs.end(), [](const SpecPlan& spec) {
     return spec.is_indexer() || spec.ring_tokens > 0;
   });
-  if (beside) return {blnhc, blhnc};
+  if (beside && !is_one_kind(specs)) return {blnhc, blhnc};
   return {lbnhc, lbhnc, blnhc, blhnc};
 }
 

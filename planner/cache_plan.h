@@ -105,6 +105,13 @@ struct ViewPlan {
   bool operator==(const ViewPlan&) const = default;
 };
 
+/// A layer that caches no K and V and reads those of another one.
+struct SharedLayer {
+  std::int64_t layer = 0;
+  std::int64_t source = 0;
+  bool operator==(const SharedLayer&) const = default;
+};
+
 /// Bytes of the attention biases of a stated batch. Source: vllm-gaudi PR 784.
 struct WorkspacePlan {
   WorkspaceSpec batch;
@@ -124,6 +131,7 @@ struct Warning {
 /// The whole layout of one model under one engine setting and one pack size: an arrangement, and what follows from it.
 /// Immutable once made.
 struct CachePlan : Arrangement {
+  std::vector<SharedLayer> shared_kv;    ///< ascending
   std::vector<CapacityPlan> capacity;    ///< one per limits.max_model_lens
   std::int64_t max_fitting_tokens = 0;   ///< longest request that the usable ids can hold; at most largest_tokens
   std::int64_t max_running_requests = 0; ///< requests of one token that the usable ids can hold

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "planner/model_spec.h"
+
 namespace hybridkv {
 
 std::string cited(const EngineRules& rules, RuleOf rule) {
@@ -13,9 +15,14 @@ std::string cited(const EngineRules& rules, RuleOf rule) {
   return std::string(source.empty() ? "modelled" : source);
 }
 
-const UnservedModels* unserved_by(const EngineRules& rules, std::string_view model) {
+const UnservedModels* unserved_by(const EngineRules& rules, const ModelSpec& model) {
+  const auto has_family = [&](std::string_view family) {
+    return std::any_of(model.layers.begin(), model.layers.end(), [&](const LayerSpec& layer) {
+      return layer.recurrent && family_name(*layer.recurrent) == family;
+    });
+  };
   for (const UnservedModels& models : rules.unserved)
-    if (model.starts_with(models.name_begins)) return &models;
+    if (models.family.empty() ? model.name.starts_with(models.name_begins) : has_family(models.family)) return &models;
   return nullptr;
 }
 

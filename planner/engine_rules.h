@@ -18,8 +18,9 @@ struct ModelSpec;
 
 /// Models that an engine has no class for.
 struct UnservedModels {
-  std::string_view name_begins;   ///< of a model as published
+  std::string_view name_begins;   ///< of a model as published; empty where its family tells it
   std::string_view architecture;  ///< as its config names it
+  std::string_view family = {};   ///< of its recurrent layers, where no other model has it
 };
 
 /// What planning asks of an engine at a version: where engines differ. The folder of an engine (engines/) fills it in
@@ -61,6 +62,7 @@ struct EngineRules {
   bool tree_pools = false;                ///< a pool of tokens, one of state slots, a radix tree over both; else blocks
   bool match_units = false;               ///< prefixes by match units and a retention; else block by block
   bool waits_for_blocks = false;          ///< mode align: a step that ends inside a block computes nothing
+  bool follows_checkpoint = false;        ///< K and V have the element type that the checkpoint names, unless set
   bool reserves_null_block = false;       ///< the fit check of the start leaves the null block out
   std::int64_t latent_hybrid_grain = 1;   ///< A of models with states and latents is at least this, in tokens
   std::int64_t concurrent_batches = 1;    ///< steps whose tokens are in flight together
@@ -76,8 +78,9 @@ inline std::string_view to_string(const EngineRules* rules) { return rules->name
 /// What a decision of a plan by these rules gives as its source: what the engine says, or that nobody does.
 std::string cited(const EngineRules& rules, RuleOf rule);
 
-/// Which models that the engine does not serve one is of, by its name; null where it is served.
-const UnservedModels* unserved_by(const EngineRules& rules, std::string_view model);
+/// Which models that the engine does not serve one is of, by its name or the family of its recurrent layers; null where
+/// it is served.
+const UnservedModels* unserved_by(const EngineRules& rules, const ModelSpec& model);
 
 /// All engines, the default first. What they are is said above this room, in engines/all.cc, or by whatever program
 /// links a list of its own instead.

@@ -23,7 +23,7 @@ struct IndexedLayers {
 
 std::vector<IndexedLayers> indexed_layers(const SpecPlan& spec, const ModelSpec& model) {
   std::vector<IndexedLayers> all;
-  for (const std::int64_t layer : spec.layers) {
+  for (const std::int64_t layer : with_readers(model, spec.layers)) {
     const std::optional<IndexerSpec> indexer = indexer_of(model, layer);
     if (!indexer) continue;
     const auto same = std::find_if(all.begin(), all.end(),

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "attention/attention_spec.h"
 #include "planner/model_spec.h"
@@ -23,6 +24,9 @@ void add_indexers(ModelSpec& model, const IndexerSpec& indexer);
 
 /// The model as it is without any.
 ModelSpec without_indexers(ModelSpec model);
+
+/// These layers and those that read their K and V, in ascending order: all that may have indexers beside them.
+std::vector<std::int64_t> with_readers(const ModelSpec& model, std::span<const std::int64_t> layers);
 
 /// Throws SpecError(key) where entries of an indexer would lie in two blocks of so many tokens, or in part of one.
 void require_whole_entries(const IndexerSpec& indexer, std::int64_t block_tokens, const char* key);

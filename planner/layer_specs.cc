@@ -84,7 +84,7 @@ void add_sparse_layers(std::vector<LayerSet>& sets, const ModelSpec& model, cons
     if (is_sparse(set)) rings.layers.insert(rings.layers.end(), set.layers.begin(), set.layers.end());
   for (std::size_t i = sets.size(); i-- > 0;) {
     if (!is_sparse(sets[i])) continue;
-    std::vector<LayerSet> indexers = indexer_sets(model, sets[i].layers);
+    std::vector<LayerSet> indexers = indexer_sets(model, with_readers(model, sets[i].layers));
     sets.insert(sets.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move_iterator(indexers.begin()),
                 std::move_iterator(indexers.end()));
   }

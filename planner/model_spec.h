@@ -12,10 +12,20 @@
 
 namespace hybridkv {
 
-/// One layer of a model: what it caches. Neither = a layer without a cache (MLP, MoE); both = attention first.
+/// A layer of attention that computes queries alone and reads the K and V of another one. It caches nothing but what
+/// an indexer of its own keeps.
+struct SharedKv {
+  std::int64_t source = 0;             ///< the layer that is read, an earlier one
+  std::int64_t query_heads = 0;        ///< >= 1, a multiple of the KV heads of the source
+  std::optional<IndexerSpec> indexer;  ///< where the source sees every token
+  bool operator==(const SharedKv&) const = default;
+};
+
+/// One layer of a model: what it caches. None = a layer without a cache (MLP, MoE); several = attention first.
 struct LayerSpec {
   std::optional<AttentionSpec> attention;
   std::optional<RecurrentSpec> recurrent;
+  std::optional<SharedKv> shared;  ///< in place of attention
   bool operator==(const LayerSpec&) const = default;
 };
 
@@ -27,6 +37,7 @@ struct ModelSpec {
   DType dtype = DType::bf16;           ///< model dtype; KV and conv state follow it unless set
   std::optional<DType> ssm_dtype;      ///< recurrent state, where the model fixes it
   std::optional<DType> ssm_cache_dtype;///< the same for engines that read only this name of the key in its config
+  std::optional<DType> kv_dtype;       ///< K and V as its checkpoint says, for engines that follow it unless set
   std::vector<LayerSpec> layers;       ///< positions are the layer numbers of a plan
   std::optional<AttentionSpec> mtp;    ///< attention of one multi-token-prediction layer; default: the first full one
   /// Recurrent layers outside the pattern, each a group of its own that takes no part in sizing the groups.

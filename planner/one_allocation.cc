@@ -12,6 +12,7 @@
 #include "planner/id_count.h"
 #include "planner/layer_tables.h"
 #include "planner/page_sizes.h"
+#include "planner/shared_layers.h"
 #include "planner/strategies.h"
 
 namespace hybridkv {
@@ -25,15 +26,6 @@ enum class PageKind {
   dense,    ///< attention of one kind alone, one table, pages as they are
   mixed,    ///< pages as they are, side by side in a block
 };
-
-/// Is every spec attention with one window and one block? Then one table serves them all, though their pages may
-/// differ.
-bool is_one_kind(std::span<const SpecPlan> specs) {
-  return std::all_of(specs.begin(), specs.end(), [&](const SpecPlan& spec) {
-    return spec.attention && !spec.auxiliary && spec.block_size_tokens == specs.front().block_size_tokens &&
-           spec.attention->window_tokens == specs.front().attention->window_tokens;
-  });
-}
 
 /// Pages of all specs where nothing grows: states are padded to the largest page that a block of the model's own
 /// attention makes; where the largest state is such a page, nothing was padded, and smaller states keep their own.
@@ -103,6 +95,16 @@ class Stages {
  private:
   std::vector<std::int64_t> ends_;
 };
+
+/// K and V are read on the rank that has them.
+void require_sources_on_stage(const ModelSpec& model, const Stages& stages) {
+  for (const SharedLayer& shared : shared_layers(model))
+    for (std::int64_t stage = 0; stage < stages.count(); ++stage)
+      if (stages.holds(stage, shared.layer) && !stages.holds(stage, shared.source))
+        throw SpecError("engine.pipeline_parallel",
+                        fmt::format("layer {} reads the K and V of layer {}, which is on another stage; take fewer "
+                                    "stages, or others by engine.pipeline_layers", shared.layer, shared.source));
+}
 
 /// What pages and tables are, before anything is counted.
 struct Shape {
@@ -353,6 +355,7 @@ void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> spec
   Shape shape = shape_of(specs, inputs);
   mark_drafters(shape.tables, inputs.model, engine);
   const Stages stages(inputs.model, engine);
+  require_sources_on_stage(inputs.model, stages);
   arrangement.cache_order = shape.order;
   arrangement.extras = make_extras(specs, inputs.model, inputs.log);
   const std::int64_t bytes = block_bytes(shape, stages, engine.pipeline_rank);

@@ -277,7 +277,8 @@ std::vector<SpecPlan> size_own_pages(std::vector<SpecPlan> specs, const BlockSiz
   for (SpecPlan& spec : sized.specs)
     if (keeps_hidden_states(spec)) {
       spec.block_size_tokens = spec.kernel_block_size_tokens = blocks.attention;
-      require_whole_entries({spec.bytes_per_token, spec.tokens_per_entry}, blocks.attention, "engine.block_size_tokens");
+      const IndexerSpec entries{spec.bytes_per_token, spec.tokens_per_entry};
+      require_whole_entries(entries, blocks.attention, "engine.block_size_tokens");
       spec.unpadded_page_bytes = spec.bytes_of_tokens(spec.block_size_tokens);
       log.add([&] {
         return Decision{{"block " + of_spec(spec), spec.block_size_tokens, "tokens"}, "block = B",

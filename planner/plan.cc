@@ -16,6 +16,7 @@
 #include "planner/prefix.h"
 #include "planner/request_decisions.h"
 #include "planner/row_settings.h"
+#include "planner/shared_layers.h"
 #include "planner/spec_decisions.h"
 #include "planner/spec_plans.h"
 #include "planner/validate.h"
@@ -134,7 +135,7 @@ void warn_unshared_heads(std::vector<Warning>& warnings, const ModelSpec& model,
 /// Warns of a model that this release does not serve. It is planned all the same, because earlier releases run it.
 void warn_unserved(std::vector<Warning>& warnings, const ModelSpec& model, const EngineSpec& engine) {
   const EngineRules& rules = *engine.rules;
-  if (const UnservedModels* const models = unserved_by(rules, model.name))
+  if (const UnservedModels* const models = unserved_by(rules, model))
     warnings.push_back({"not_served", fmt::format("{} does not serve {}, which {} is: it does not start with it; take "
                                                   "another release", rules.title, models->architecture, model.name)});
 }
@@ -185,6 +186,8 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& asked, const Limit
   if (derives) derive_settings(engine, derivation);
   std::vector<SpecPlan> specs = specs_of(model, engine, limits, derives ? &derivation : nullptr);
   CachePlan plan{arrange(std::move(specs), {model, engine, limits, log})};
+  plan.shared_kv = shared_layers(model);
+  derive_shared_layers(plan.shared_kv, log);
   if (derives) derive_pages(plan, derivation);
   fill_capacity(plan, engine, limits);
   if (derives) derive_requests(plan, engine.token_rule, derivation);

@@ -43,7 +43,7 @@ StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, c
 std::int64_t checkpoint_blocks(const RecurrentSpec& layer, const ModelSpec& model, const EngineSpec& engine) {
   if (!engine.rules->counts_checkpoint_blocks || engine.cache_mode != CacheMode::align) return 0;
   if (std::holds_alternative<Mamba2Spec>(layer)) return 1;
-  if (std::holds_alternative<ShortConvSpec>(layer)) return 0;
+  if (convolves_alone(layer)) return 0;
   const bool flash_kda = std::holds_alternative<KdaSpec>(layer) && model.kda_exports_states &&
                          engine.backend_profile && facts_of(*engine.backend_profile).flash_kda;
   return engine.checkpoint_blocks.value_or(flash_kda || exported_at(layer, engine) > 1 ? 1 : 0);
@@ -110,7 +110,7 @@ SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const Engin
   const HeadBytes bytes = format ? head_bytes(layer, *format) : HeadBytes{};
   const bool has_cells = engine.strategy == Strategy::sequence_rows;
   const CellTypes cells = has_cells ? cell_types_of(engine) : CellTypes{};
-  const DType plain = has_cells ? cells.element().value_or(DType::fp16) : engine.kv_dtype.value_or(model.dtype);
+  const DType plain = has_cells ? cells.element().value_or(DType::fp16) : kv_dtype_of(model, engine);
   const DType dtype = format || indexer ? DType::uint8 : hidden ? model.dtype : plain;
   const bool latent = is_latent(layer.kind);
   const BackendForm form = latent                               ? BackendForm::mla
@@ -144,9 +144,22 @@ SpecPlan spec_of(const LayerSet& set, const ModelSpec& model, const EngineSpec& 
                        : attention_spec(set, model, engine);
 }
 
+/// Layers that read the K and V of others have query heads to share as all have.
+void require_shared_queries(const ModelSpec& model, const EngineSpec& engine) {
+  if (engine.pad_heads || engine.rules->tree_pools) return;
+  for (const LayerSpec& layer : model.layers)
+    if (layer.shared) query_heads_per_rank({.query_heads = layer.shared->query_heads}, engine.tensor_parallel);
+}
+
 }  // namespace
 
+DType kv_dtype_of(const ModelSpec& model, const EngineSpec& engine) {
+  if (engine.kv_dtype) return *engine.kv_dtype;
+  return engine.rules->follows_checkpoint ? model.kv_dtype.value_or(model.dtype) : model.dtype;
+}
+
 std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engine, Derivation* derivation) {
+  require_shared_queries(model, engine);
   std::vector<SpecPlan> specs;
   for (const LayerSet& of_model : collect_layer_sets(model, engine)) {
     LayerSet padded = engine.pad_heads ? with_padded_heads(of_model, engine.tensor_parallel) : of_model;

@@ -26,7 +26,7 @@ bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != Cach
 /// Models that it has no class for.
 void refuse_unserved(const ModelSpec& model, const EngineSpec& engine) {
   const std::string_view title = engine.rules->title;
-  if (unserved_by(*engine.rules, model.name))
+  if (unserved_by(*engine.rules, model))
     throw SpecError("engine.release", fmt::format("{} does not run {}; take another release", title, model.name));
   refuse_unlike_hybrids(model, engine);
   if (!model.auxiliary.empty())
@@ -60,9 +60,8 @@ void refuse_numbers(const ModelSpec& model, const EngineSpec& engine) {
 /// Tokens of whole keys of every indexer. A ring beside them holds the tokens of one.
 std::int64_t tokens_of_keys(const ModelSpec& model) {
   std::int64_t tokens = std::max<std::int64_t>(1, model.ring_tokens);
-  for (const LayerSpec& layer : model.layers)
-    if (layer.attention && layer.attention->indexer)
-      tokens = checked_lcm(tokens, layer.attention->indexer->tokens_per_entry);
+  for (std::int64_t layer = 0; layer < std::ssize(model.layers); ++layer)
+    if (const auto indexer = indexer_of(model, layer)) tokens = checked_lcm(tokens, indexer->tokens_per_entry);
   return tokens;
 }
 
@@ -116,7 +115,7 @@ std::int64_t indexer_cell_bytes(std::span<const SpecPlan> specs, const ModelSpec
   Checked bytes = 0;
   for (const SpecPlan& spec : specs)
     if (spec.role() == SpecRole::attention)
-      for (const std::int64_t layer : spec.layers)
+      for (const std::int64_t layer : with_readers(model, spec.layers))
         if (const auto indexer = indexer_of(model, layer))
           bytes += ceil_div(indexer->bytes_per_entry, indexer->tokens_per_entry);
   return bytes;
@@ -175,7 +174,7 @@ std::int64_t tree_scan_chunk(const ModelSpec& model) {
   std::int64_t chunk = 0;
   for (const LayerSpec& layer : model.layers) {
     if (!layer.recurrent) continue;
-    const std::int64_t unnamed = std::holds_alternative<ShortConvSpec>(*layer.recurrent) ? 1 : default_chunk_tokens;
+    const std::int64_t unnamed = convolves_alone(*layer.recurrent) ? 1 : default_chunk_tokens;
     chunk = std::max(chunk, scan_chunk_tokens(*layer.recurrent).value_or(unnamed));
   }
   return chunk;

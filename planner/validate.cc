@@ -78,6 +78,24 @@ void validate(const AttentionSpec& attention, const std::string& path) {
                                                        attention.head_size_v, attention.head_size_k));
 }
 
+/// Only what an earlier layer of attention caches can be read.
+void validate(const SharedKv& shared, std::int64_t layer, const ModelSpec& model, const std::string& path) {
+  const bool is_earlier = shared.source >= 0 && shared.source < layer;
+  const auto* const source = is_earlier ? &model.layers[static_cast<std::size_t>(shared.source)].attention : nullptr;
+  if (source == nullptr || !*source)
+    throw SpecError(path + ".source", fmt::format("is layer {}, which is no earlier layer with K and V of its own",
+                                                  shared.source));
+  in_range(1, largest_dimension, shared.query_heads, path + ".query_heads");
+  if (shared.query_heads % (*source)->kv_heads != 0)
+    throw SpecError(path + ".query_heads",
+                    fmt::format("{} query heads do not divide over the {} KV heads of layer {}; take a multiple",
+                                shared.query_heads, (*source)->kv_heads, shared.source));
+  if (!shared.indexer) return;
+  AttentionSpec indexed = **source;
+  indexed.indexer = shared.indexer;
+  validate_indexer(indexed, path);
+}
+
 /// The whole numbers of a recurrent layer each for itself, then what its family asks of them together.
 void validate(const RecurrentSpec& layer, const std::string& path) {
   std::visit([&](const auto& family) {
@@ -118,6 +136,9 @@ void validate(const ModelSpec& model, const EngineSpec& engine) {
       validate_form(*layer.attention, engine.backend_form);
     }
     if (layer.recurrent) validate(*layer.recurrent, path + ".recurrent");
+    if (layer.shared) validate(*layer.shared, static_cast<std::int64_t>(i), model, path + ".shared");
+    if (layer.shared && layer.attention)
+      throw SpecError(path + ".shared", "the layer has K and V of its own; leave one of both out");
     caches = caches || layer.attention || layer.recurrent;
     if (found_good.size() < 8) found_good.push_back(&layer);
   }

@@ -67,8 +67,8 @@ std::string explain(nb::handle scenario, const nb::dict& keys, const std::string
     const PlanSet checked = plan_scenario(read, read.pack_sizes, PlanDetail::summary);
     const auto at = [&](std::size_t i) { return plan_pack(read, i, PlanDetail::derived); };
     std::string text;
-    write_explain({checked.model, checked.tensor_parallel, checked.plans.size(), at}, *parse_format(format), {},
-                  [&](const std::string& piece) { text += piece; });
+    write_explain({checked.model, checked.tensor_parallel, checked.plans.size(), read.model.parameters, at},
+                  *parse_format(format), {}, [&](const std::string& piece) { text += piece; });
     return text;
   });
 }

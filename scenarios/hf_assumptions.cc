@@ -13,9 +13,9 @@ namespace hybridkv {
 namespace {
 
 /// Parts of names of fields that speak of recurrent layers.
-constexpr const char* recurrent_words[] = {"ssm",       "mamba",     "state_size", "linear_attn", "linear_num", "recurren",
-                                           "rwkv",      "retention", "conv_kernel", "conv_l",     "lru",        "delta_net",
-                                           "kda",       "time_mix",  "hyena",       "layer_types", "block_type"};
+constexpr const char* recurrent_words[] = {"ssm",  "mamba",     "state_size",  "linear_attn", "linear_num", "recurren",
+                                           "rwkv", "retention", "conv_kernel", "conv_l",      "lru",        "delta_net",
+                                           "kda",  "time_mix",  "hyena",       "layer_types", "block_type"};
 
 bool is_attention(const YamlNode& kind) {
   const std::string& type = kind.find("type")->text;
@@ -63,9 +63,11 @@ void refuse_unread_states(const HfFields& fields, const YamlNode& model) {
   for (const YamlEntry& entry : (fields.text() ? *fields.text() : fields.root()).entries)
     for (const char* word : recurrent_words)
       if (contains_ignoring_case(entry.key, word) && says_something(entry.value))
-        throw error_at(entry.value.key_place,
-                       fmt::format("{} speaks of recurrent layers, but no field says in a known way which layers they are "
-                                   "(looked for layer_types, layers_block_type, …){}", entry.key, hf_ways_out()));
+        throw error_at(
+            entry.value.key_place,
+            fmt::format("{} speaks of recurrent layers, but no field says in a known way which layers they are "
+                        "(looked for layer_types, layers_block_type, …){}",
+                        entry.key, hf_ways_out()));
 }
 
 }  // namespace hybridkv

@@ -12,8 +12,8 @@ namespace {
 
 bool has_window(HfLayer layer) { return layer == HfLayer::sliding || layer == HfLayer::both_sliding; }
 
-/// The number under the first of these names that is declared, each looked for alone: the later ones mean another kind of
-/// layer, so that they may differ.
+/// The number under the first of these names that is declared, each looked for alone: the later ones mean another kind
+/// of layer, so that they may differ.
 std::optional<HfNumber> first_number(const HfFields& fields, const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (auto number = fields.optional_number({name})) return number;
@@ -59,7 +59,8 @@ std::optional<HfNumber> declared_head_dim(const HfFields& fields, HfLayer layer)
 
 void add_heads(YamlNode& kind, const HfFields& fields, HfLayer layer, const HfNumber& query) {
   const auto declared = declared_head_dim(fields, layer);
-  const HfNumber head = declared ? *declared : hf_head_size(fields, query, hf_class_rules(fields.model_type()).attention_width);
+  const HfNumber head =
+      declared ? *declared : hf_head_size(fields, query, hf_class_rules(fields.model_type()).attention_width);
   const auto v = first_number(fields, names_for(fields, layer, "v_head_dim"));
   if (!v || v->value == head.value) {
     add_hf_number(kind, "head_size", head);

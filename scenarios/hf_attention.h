@@ -11,13 +11,13 @@ namespace hybridkv {
 ///
 /// Heads are num_attention_heads and num_key_value_heads; without the latter one KV head for each of the former, or one
 /// for all where multi_query is true. A head has head_dim channels, else its share of hidden_size; V heads have
-/// v_head_dim channels where declared. Layers with a window read swa_* first, layers of full attention global_* (Gemma 4),
-/// decoders of encoder-decoders decoder_*. Where kv_lora_rank is declared the layer keeps a latent of that many channels
-/// and qk_rope_head_dim for RoPE, none of those in layers that no_rope_layers names. What an indexer keeps follows vLLM
-/// 0.33: keys in 8 bits with a scale of 4 bytes, one for index_kpool tokens; in bf16 of blocks (MiniMax-M3) and of
-/// compressed tokens (Qwen4).
-/// Throws InputError for a field that is missing or wrong and for numbers that contradict each other.
-/// Source: the configuration and modelling classes of Hugging Face Transformers 5.23; vLLM 0.33 for indexers.
+/// v_head_dim channels where declared. Layers with a window read swa_* first, layers of full attention global_* (Gemma
+/// 4), decoders of encoder-decoders decoder_*. Where kv_lora_rank is declared the layer keeps a latent of that many
+/// channels and qk_rope_head_dim for RoPE, none of those in layers that no_rope_layers names. What an indexer keeps
+/// follows vLLM 0.33: keys in 8 bits with a scale of 4 bytes, one for index_kpool tokens; in bf16 of blocks
+/// (MiniMax-M3) and of compressed tokens (Qwen4). Throws InputError for a field that is missing or wrong and for
+/// numbers that contradict each other. Source: the configuration and modelling classes of Hugging Face
+/// Transformers 5.23; vLLM 0.33 for indexers.
 YamlNode hf_attention_kind(const HfFields& fields, HfLayer layer, std::size_t index);
 
 /// Query heads of such a layer.

@@ -13,6 +13,11 @@ const HfClassRules& hf_class_rules(const std::string& model_type) {
       {"longcat_flash_ngram", {.attentions_a_layer = 2}},
       {"mimo_v2_flash", {.window_kv_factor = 2}},
       {"nemotron_h", {.ssm_dtype = DType::fp32}},
+      {"rwkv", {.every_layer_recurrent = true}},
+      {"rwkv5", {.every_layer_recurrent = true}},
+      {"rwkv6", {.every_layer_recurrent = true}},
+      {"rwkv7", {.every_layer_recurrent = true}},
+      {"xlstm", {.every_layer_recurrent = true}},
   };
   const auto found = own.find(model_type);
   return found == own.end() ? any : found->second;

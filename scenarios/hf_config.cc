@@ -102,6 +102,28 @@ void add_dtypes(YamlNode& model, const HfFields& fields, std::optional<DType> ch
     tree_add(model, "ssm_cache_dtype", *cache);
 }
 
+/// Does a description of a quantised KV cache mean 8 bits of a floating-point number?
+bool is_fp8(const YamlNode& scheme) {
+  if (scheme.kind == YamlNode::Kind::scalar) return equal_ignoring_case(scheme.text, "fp8");
+  const YamlNode* bits = scheme.find("num_bits");
+  const YamlNode* type = scheme.find("type");
+  return bits && type && bits->text == "8" && type->text == "float";
+}
+
+/// K and V in 8 bits where the checkpoint's quantisation says so: compressed-tensors (kv_cache_scheme) and ModelOpt
+/// (kv_cache_quant_algo). Other formats need a flag, which unused_hf_fields names.
+void add_kv_dtype(YamlNode& model, const HfFields& fields) {
+  for (const YamlNode* scope : {fields.text(), &fields.root()}) {
+    const YamlNode* config = scope ? scope->find("quantization_config") : nullptr;
+    if (!config) continue;
+    const YamlNode* inner = config->find("quantization");
+    for (const char* name : {"kv_cache_scheme", "kv_cache_quant_algo"})
+      for (const YamlNode* section : {config, inner})
+        if (const YamlNode* scheme = section ? section->find(name) : nullptr; scheme && is_fp8(*scheme))
+          return tree_add(model, "kv_dtype", tree_scalar(std::string(to_string(DType::fp8_e4m3)), scheme->place));
+  }
+}
+
 }  // namespace
 
 bool is_hf_config(const YamlNode& root) {
@@ -127,6 +149,7 @@ YamlNode import_hf_fields(const HfFields& fields, const std::string& name, const
   tree_add(model, "name", tree_scalar(name, found.place));
   tree_add(model, "source", tree_scalar(fmt::format("{}, {}", source, found.text), found.place));
   add_dtypes(model, fields, dtype);
+  add_kv_dtype(model, fields);
   add_hf_layers(model, fields);
   refuse_unread_states(fields, model);
   if (const std::optional<ModelParameters> parameters = hf_parameters(fields, model))

@@ -17,10 +17,10 @@ bool is_hf_config(const YamlNode& root);
 /// A model file from a published Hugging Face config.json: the tree that the reader of model files takes, with every
 /// value at the place of the field that it comes from. Only what the config declares counts, by its own model_type or
 /// architectures; a name of a model means nothing. `name` becomes the model's name, `source` what its file says of
-/// where the numbers come from; `dtype` is the model's element type, whatever the config says of it. `as_class` names the
-/// model_type whose class reads the config, empty for its own.
-/// Throws InputError: a class that is not known (with those of a like name), a kind of cache that is not planned, a field that is missing (with the
-/// names looked for), a value that is no number, and fields that contradict each other.
+/// where the numbers come from; `dtype` is the model's element type, whatever the config says of it. `as_class` names
+/// the model_type whose class reads the config, empty for its own. Throws InputError: a class that is not known (with
+/// those of a like name), a kind of cache that is not planned, a field that is missing (with the names looked for), a
+/// value that is no number, and fields that contradict each other.
 YamlNode import_hf_config(const YamlNode& root, const std::string& name, const std::string& source,
                           std::optional<DType> dtype = {}, const std::string& as_class = "");
 

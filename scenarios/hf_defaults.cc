@@ -92,8 +92,10 @@ const std::string& hf_defaults_package() { return class_table().package; }
 const std::vector<std::string>& hf_known_classes() { return class_table().names; }
 
 std::string hf_ways_out() {
-  return fmt::format("; ways out: `hybridkv import CONFIG --as CLASS` reads it as a class of {} (--as llama), and "
-                     "`hybridkv import --template` prints a model file of nine lines to fill in", hf_defaults_package());
+  return fmt::format(
+      "; ways out: `hybridkv import CONFIG --as CLASS` reads it as a class of {} (--as llama), and "
+      "`hybridkv import --template` prints a model file of nine lines to fill in",
+      hf_defaults_package());
 }
 
 std::vector<YamlNode> hf_default_layers(const YamlNode& text, std::int64_t layers) {

@@ -11,8 +11,6 @@ namespace hybridkv {
 
 namespace {
 
-bool same_place(const Place& a, const Place& b) { return a.text == b.text && a.line == b.line && a.column == b.column; }
-
 /// The path of the value at this place below `node`; nothing where none is.
 std::optional<std::string> path_at(const YamlNode& node, const Place& place, const std::string& path) {
   if (same_place(node.place, place) && !path.empty()) return path;
@@ -42,17 +40,21 @@ std::int64_t count_in(const YamlNode& kind, const char* key) {
 std::string reading_of(const YamlNode& kind) {
   const std::string& type = kind.find("type")->text;
   if (type == "mla")
-    return fmt::format("engines keep one vector of {} channels a token; Transformers keeps the latent of {} and the {} for "
-                       "RoPE apart",
-                       count_in(kind, "kv_lora_rank") + count_in(kind, "rope_dim"), count_in(kind, "kv_lora_rank"),
-                       count_in(kind, "rope_dim"));
+    return fmt::format(
+        "engines keep one vector of {} channels a token; Transformers keeps the latent of {} and the {} for "
+        "RoPE apart",
+        count_in(kind, "kv_lora_rank") + count_in(kind, "rope_dim"), count_in(kind, "kv_lora_rank"),
+        count_in(kind, "rope_dim"));
   if (type == "sliding_window")
-    return fmt::format("engines keep whole blocks around the last {0} tokens and those in flight; Transformers keeps {1} "
-                       "rows", count_in(kind, "window_tokens"), count_in(kind, "window_tokens") - 1);
+    return fmt::format(
+        "engines keep whole blocks around the last {0} tokens and those in flight; Transformers keeps {1} "
+        "rows",
+        count_in(kind, "window_tokens"), count_in(kind, "window_tokens") - 1);
   if (const std::int64_t taps = count_in(kind, "conv_kernel"); taps > 0)
-    return fmt::format("engines keep {} rows of the convolution (taps - 1) and one for each draft token; Transformers keeps "
-                       "{}{}", taps - 1, taps,
-                       type == "short_conv" ? "" : ", and the recurrent state in float32 whatever the model's dtype");
+    return fmt::format(
+        "engines keep {} rows of the convolution (taps - 1) and one for each draft token; Transformers keeps "
+        "{}{}",
+        taps - 1, taps, type == "short_conv" ? "" : ", and the recurrent state in float32 whatever the model's dtype");
   return "";
 }
 
@@ -78,8 +80,9 @@ std::vector<std::string> hf_readings(const YamlNode& model) {
   for (const YamlEntry& kind : model.find("kinds")->entries) {
     std::string text = reading_of(kind.value);
     if (kind.value.find("indexer_bytes_per_entry"))
-      text += std::string(text.empty() ? "" : "; ") + "index keys with their scales as engines pack them, Transformers in "
-                                                      "the model's dtype";
+      text += std::string(text.empty() ? "" : "; ") +
+              "index keys with their scales as engines pack them, Transformers in "
+              "the model's dtype";
     if (!text.empty()) readings.push_back(kind.key + ": " + text);
   }
   return readings;

@@ -15,8 +15,8 @@ struct ImportedNumber {
   std::string origin;  ///< "config.json:12:5", "class default of qwen3_next in transformers 5.23.0"
 };
 
-/// The numbers and kinds of an imported model, in the order of its file, each with the field it comes from. A number that
-/// follows from several fields has that of the first.
+/// The numbers and kinds of an imported model, in the order of its file, each with the field it comes from. A number
+/// that follows from several fields has that of the first.
 std::vector<ImportedNumber> hf_numbers(const HfFields& fields, const YamlNode& model);
 
 /// What engines keep of each kind of layer, which the model file says, and what Transformers keeps of it where that is

@@ -214,8 +214,9 @@ InputError HfFields::missing(const std::vector<std::string>& names, const std::s
   const std::string where = text_ ? fmt::format(" in {} and at the top", text_name_) : " at the top";
   const Place place = prefix_.empty() ? Place{root_->place.text, 0, 0} : root_->key_place;
   const bool is_known = has_class() || !prefix_.empty() || model_type_.empty();
-  return error_at(place, fmt::format("field '{}' is missing: {}; looked for {}{}{}", paths.front(), doc,
-                                     fmt::join(paths, ", "), prefix_.empty() ? where : "", is_known ? "" : hf_ways_out()));
+  return error_at(
+      place, fmt::format("field '{}' is missing: {}; looked for {}{}{}", paths.front(), doc, fmt::join(paths, ", "),
+                         prefix_.empty() ? where : "", is_known ? "" : hf_ways_out()));
 }
 
 std::optional<HfNumber> HfFields::optional_number(const std::vector<std::string>& names, std::int64_t minimum) const {

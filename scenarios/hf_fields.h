@@ -23,9 +23,9 @@ struct HfNumber {
 
 /// The fields of a published config.json (Hugging Face). Configs of models that also see or hear keep those of the
 /// language model in a section (`text_config`, `llm_config`, …); each field is looked up there first, then at the top,
-/// then among the defaults of the class that the model_type names (scenarios/hf_defaults.h). A field that is null counts
-/// as absent, and has no default then. Where one meaning is published under several names, the names are given together;
-/// two of them in one config must say the same.
+/// then among the defaults of the class that the model_type names (scenarios/hf_defaults.h). A field that is null
+/// counts as absent, and has no default then. Where one meaning is published under several names, the names are given
+/// together; two of them in one config must say the same.
 class HfFields {
  public:
   /// Pre: `root` is a mapping that outlives this.

@@ -365,9 +365,10 @@ std::optional<HfPattern> class_pattern(const HfFields& fields) {
 /// The layers where nothing tells them apart.
 HfPattern plain_pattern(const HfFields& fields) {
   const bool no_window = !fields.flag("use_sliding_window", true);
-  const HfLayer layer = !no_window && fields.find({"sliding_window"})   ? HfLayer::sliding
-                        : fields.find({"attention_chunk_size"}) ? HfLayer::chunked
-                                                                : HfLayer::attention;
+  const HfLayer layer = hf_class_rules(fields.model_type()).every_layer_recurrent ? HfLayer::recurrent
+                        : !no_window && fields.find({"sliding_window"})           ? HfLayer::sliding
+                        : fields.find({"attention_chunk_size"})                   ? HfLayer::chunked
+                                                                                  : HfLayer::attention;
   const std::int64_t layers = num_layers(fields);
   return pattern_of(std::vector<HfLayer>(static_cast<std::size_t>(layers), layer), hf_num_layers(fields));
 }

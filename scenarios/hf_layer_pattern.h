@@ -50,11 +50,12 @@ bool declares_hf_layers(const HfFields& fields);
 ///   sliding_window_pattern          every k-th layer has full attention, the others a window; or "LLLG"
 ///   attn_layer_period, attn_layer_offset   i % period == offset is attention
 ///   layer_group_size                the last of a group of k, and what is left after the last group, is attention
-///   mamba_step                      i % step == step / 2 is attention, of fewer layers the last; all without mamba_enabled
+///   mamba_step                      i % step == step / 2 is attention, of fewer layers the last; without mamba_enabled
+///                                   all
 ///   sparse_attention_config         sparse_attention_freq: 1 where a layer has an indexer
-///   no_rope_layers                  0 is full attention, the others inside chunks, where attention_chunk_size is declared
-/// Where several are declared they must agree, and the number of layers must be num_hidden_layers where that is declared;
-/// the first of them in this order gives the field. Where none is and use_sliding_window is true, layers from
+///   no_rope_layers                  0 is full attention, the others inside chunks, where attention_chunk_size is there
+/// Where several are declared they must agree, and the number of layers must be num_hidden_layers where that is
+/// declared; the first of them in this order gives the field. Where none is and use_sliding_window is true, layers from
 /// max_window_layers on have a window; else the class of the model_type says it
 /// (scenarios/hf_defaults.h), else all layers are alike: a window where sliding_window is declared, chunks where
 /// attention_chunk_size is, else full attention. num_loops runs all layers as often, each time with caches of its own.

@@ -36,6 +36,8 @@ class Kinds {
   }
 
   bool empty() const { return kinds_.entries.empty(); }
+  /// The kind of this letter; null where it names none.
+  const YamlNode* find(const std::string& letter) const { return kinds_.find(letter); }
   /// All of them: those with K and V first, then states, then layers that cache nothing.
   YamlNode take() {
     std::stable_sort(kinds_.entries.begin(), kinds_.entries.end(),
@@ -68,7 +70,8 @@ class Kinds {
 
 /// Refuses a kind of cache that no plan knows.
 [[noreturn]] void refuse_kind(const HfPattern& pattern, std::size_t index, const char* kind) {
-  throw error_at(pattern.place, fmt::format("{}: layer {} keeps {}, which is not planned yet", pattern.field, index, kind));
+  throw error_at(pattern.place,
+                 fmt::format("{}: layer {} keeps {}, which is not planned yet", pattern.field, index, kind));
 }
 
 bool has_attention(HfLayer layer) { return layer != HfLayer::none && layer != HfLayer::recurrent; }
@@ -106,11 +109,13 @@ class LayerReader {
     is_pasted_ = !pattern_.text.empty();
     if (full_is_indexed())
       std::replace(pattern_.layers.begin(), pattern_.layers.end(), HfLayer::attention, HfLayer::indexed);
-    for (const HfNumber& number : fields.optional_numbers("cross_attention_layers", 0).value_or(std::vector<HfNumber>()))
+    for (const HfNumber& number :
+         fields.optional_numbers("cross_attention_layers", 0).value_or(std::vector<HfNumber>()))
       if (static_cast<std::size_t>(number.value) < pattern_.layers.size())
         pattern_.layers[static_cast<std::size_t>(number.value)] = HfLayer::none;
     sources_ = fields.optional_numbers("kv_source_layers", 0);
-    if (const YamlNode* layers = fields.find_written({"per_layer_config"}); layers && layers->kind == YamlNode::Kind::mapping)
+    if (const YamlNode* layers = fields.find_written({"per_layer_config"});
+        layers && layers->kind == YamlNode::Kind::mapping)
       own_ = layers;
   }
 
@@ -140,7 +145,8 @@ class LayerReader {
   HfFields fields_of(std::size_t index) const {
     if (own_) {
       for (const std::string& key : {std::to_string(index), fmt::format("{:02}", index), fmt::format("{:03}", index)})
-        if (const YamlNode* own = own_->find(key); own && own->kind == YamlNode::Kind::mapping) return fields_.with(*own);
+        if (const YamlNode* own = own_->find(key); own && own->kind == YamlNode::Kind::mapping)
+          return fields_.with(*own);
       return fields_;
     }
     const YamlNode* by_layer = fields_.find({"by_layer"});
@@ -179,11 +185,11 @@ class LayerReader {
     std::string name;
     if (has_attention(layer)) name = attention_name(index);
     if (has_recurrent(layer)) {
-      if (layer != HfLayer::recurrent && fields_.find({"conv_kernel_size"}))
-        refuse_kind(pattern_, index, "several convolutions beside attention");
-      if (fields_.find({"cca_time0"})) refuse_kind(pattern_, index, "compressed convolutional attention (CCA)");
-      if (fields_.find({"lru_width"})) refuse_kind(pattern_, index, "the state of an RG-LRU");
-      const std::string recurrent = kinds_.letter_of(hf_recurrent_kind(fields_of(index)), is_pasted_ ? 'M' : 'm');
+      const HfFields fields = fields_of(index);
+      const std::optional<YamlNode> convs =
+          name.empty() ? std::nullopt : hf_convolutions_of(fields, *kinds_.find(name));
+      const std::string recurrent =
+          kinds_.letter_of(convs ? *convs : hf_recurrent_kind(fields), is_pasted_ ? 'M' : 'm');
       name += (name.empty() ? "" : "+") + recurrent;
     }
     return name.empty() ? "-" : name;
@@ -208,9 +214,11 @@ class LayerReader {
       throw error_at(pattern_.place, fmt::format("layer {} cannot read the K and V of layer {}", index, source));
     for (std::size_t between = source + 1; between < index; ++between)
       if (names_[between] == names_[source])
-        throw error_at(pattern_.place,
-                       fmt::format("layer {} reads the K and V of layer {}, with layer {} of the same kind between them; "
-                                   "a model file says the last of a kind", index, source, between));
+        throw error_at(
+            pattern_.place,
+            fmt::format("layer {} reads the K and V of layer {}, with layer {} of the same kind between them; "
+                        "a model file says the last of a kind",
+                        index, source, between));
     YamlNode kind = hf_kind("shared_kv", {{"query_heads", hf_query_heads(fields, layer)}});
     tree_add(kind, "of", tree_scalar(names_[source], kind.place));
     if (layer == HfLayer::indexed && !borrows_index(index)) add_hf_indexer(kind, fields);
@@ -223,8 +231,8 @@ class LayerReader {
     kinds_.letter_of(hf_typed_kind("none", pattern_.place), 'E');
   }
 
-  /// What an embedding of n-grams keeps beside some layers (Qwen4): the inputs of a convolution with taps ngram_size tokens
-  /// apart, of all streams, on every rank. Its letter once for each such layer.
+  /// What an embedding of n-grams keeps beside some layers (Qwen4): the inputs of a convolution with taps ngram_size
+  /// tokens apart, of all streams, on every rank. Its letter once for each such layer.
   std::string add_embedding_states() {
     const auto layers = fields_.optional_numbers("ple_layer_ids", 0);
     if (!layers || layers->empty()) return "";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -202,8 +203,8 @@ YamlNode kda_kind(const HfFields& fields) {
   return kind;
 }
 
-/// Kimi delta attention with the heads of the attention. A file that Transformers 5.23 wrote says linear_head_dim, since
-/// its head_dim is the part for RoPE.
+/// Kimi delta attention with the heads of the attention. A file that Transformers 5.23 wrote says linear_head_dim,
+/// since its head_dim is the part for RoPE.
 YamlNode bailing_kind(const HfFields& fields) {
   const HfNumber heads = fields.number({"num_attention_heads"}, "heads of Kimi delta attention");
   const bool says_own = fields.find_written({"linear_head_dim"}) != nullptr;
@@ -211,6 +212,53 @@ YamlNode bailing_kind(const HfFields& fields) {
   YamlNode kind = family_kind<KdaSpec>(fields, "bailing_hybrid", {{"heads", heads}, {"head_dim", head}});
   if (fields.flag("kda_safe_gate", true)) add_log_decay_limit(kind, fields, "kda_lower_bound", "5");
   return kind;
+}
+
+YamlNode rg_lru_kind(const HfFields& fields) {
+  const auto declared_width = fields.optional_number({"lru_width"});
+  const HfNumber width = declared_width ? *declared_width : hf_hidden_size(fields, "channels of the recurrence");
+  return family_kind<RgLruSpec>(fields, "recurrent_gemma", {{"lru_width", width}});
+}
+
+YamlNode rwkv4_kind(const HfFields& fields) {
+  const HfNumber hidden = hf_hidden_size(fields, "channels that the token before is mixed into");
+  const auto attention = fields.optional_number({"attention_hidden_size"});
+  return hf_kind("rwkv4", {{"hidden_size", hidden}, {"attention_size", attention ? *attention : hidden}});
+}
+
+/// RWKV-5 to 7: heads of head_dim (also head_size) channels, as many as fill the attention.
+YamlNode rwkv_kind(const HfFields& fields) {
+  const HfNumber hidden = hf_hidden_size(fields, "channels that the token before is mixed into");
+  const auto attention = fields.optional_number({"attention_hidden_size"});
+  const HfNumber width = attention ? *attention : hidden;
+  const HfNumber head = fields.number({"head_dim", "head_size"}, "channels of one head");
+  require_hf_multiple(width, "channels", head, "channels of a head");
+  const std::int64_t version = fields.model_type().back() - '0';
+  return hf_kind("rwkv", {{"version", hf_number_at(version, hidden)},
+                          {"hidden_size", hidden},
+                          {"heads", hf_number_at(width.value / head.value, head)},
+                          {"head_dim", head}});
+}
+
+/// Channels of a head of an xLSTM: its share of the width times a factor.
+HfNumber xlstm_head_dim(const HfFields& fields, const HfNumber& heads, const char* name) {
+  const HfNumber width = hf_hidden_size(fields, "channels of the model");
+  const YamlNode* factor = fields.find({name});
+  if (!factor) throw fields.missing({name}, "channels of the heads for each of the model");
+  const ParsedReal parsed = parse_real(factor->text);
+  const double channels = static_cast<double>(width.value) * parsed.value;
+  if (!parsed.problem.empty() || factor->quoted || channels < 1 || channels > 1e9)
+    fail_at(factor->place, "{}: {}, where a factor of the width is expected", name, describe_json(*factor));
+  const HfNumber whole{static_cast<std::int64_t>(channels), name, factor->place};
+  require_hf_multiple(whole, "channels", heads, "heads");
+  return hf_number_at(whole.value / heads.value, whole);
+}
+
+YamlNode xlstm_kind(const HfFields& fields) {
+  const HfNumber heads = fields.number({"num_heads"}, "heads of the memory");
+  return hf_kind("xlstm", {{"heads", heads},
+                           {"key_head_dim", xlstm_head_dim(fields, heads, "qk_dim_factor")},
+                           {"value_head_dim", xlstm_head_dim(fields, heads, "v_dim_factor")}});
 }
 
 /// One way in which configs declare a recurrent layer: the fields that tell it, all of which are there, and its reader.
@@ -237,6 +285,8 @@ const std::vector<RecurrentForm>& recurrent_forms() {
       {{"linear_attn_alpha_factor"}, linear_kind},
       {{"layernorm_linear_attention_alpha"}, linear_kind},
       {{"layer_group_size"}, linear_kind},
+      {{"conv1d_width"}, rg_lru_kind},
+      {{"qk_dim_factor"}, xlstm_kind},
   };
   return forms;
 }
@@ -244,6 +294,9 @@ const std::vector<RecurrentForm>& recurrent_forms() {
 }  // namespace
 
 YamlNode hf_recurrent_kind(const HfFields& fields) {
+  // What RWKV keeps follows from the width alone, so that no field tells it.
+  if (fields.model_type() == "rwkv") return rwkv4_kind(fields);
+  if (fields.model_type().starts_with("rwkv")) return rwkv_kind(fields);
   for (const RecurrentForm& form : recurrent_forms()) {
     const bool declared_all = std::all_of(form.fields.begin(), form.fields.end(),
                                           [&](const std::string& name) { return fields.find({name}) != nullptr; });
@@ -252,6 +305,36 @@ YamlNode hf_recurrent_kind(const HfFields& fields) {
   std::vector<std::string> names;
   for (const RecurrentForm& form : recurrent_forms()) names.push_back(form.fields.front());
   throw fields.missing(names, "what a recurrent layer keeps");
+}
+
+namespace {
+
+/// A number that the kind of attention has already.
+HfNumber number_of_kind(const YamlNode& kind, const char* key) {
+  const YamlNode& node = *kind.find(key);
+  return {std::strtoll(node.text.c_str(), nullptr, 10), key, node.place};
+}
+
+}  // namespace
+
+std::optional<YamlNode> hf_convolutions_of(const HfFields& fields, const YamlNode& attention) {
+  if (!attention.find("head_size")) return std::nullopt;
+  const HfNumber kv = number_of_kind(attention, "kv_heads"), head = number_of_kind(attention, "head_size");
+  if (const auto depthwise = fields.optional_number({"cca_time0"})) {
+    const HfNumber grouped = fields.number({"cca_time1"}, "taps of the second convolution");
+    return hf_kind("cca", {{"query_heads", number_of_kind(attention, "query_heads")},
+                           {"kv_heads", kv},
+                           {"head_dim", head},
+                           {"depthwise_kernel", *depthwise},
+                           {"grouped_kernel", grouped},
+                           {"delayed_size", hf_number_at(kv.value * head.value / 2, head)}});
+  }
+  const auto taps = fields.optional_number({"sconv_kernel_size", "conv_kernel_size"});
+  if (!taps) return std::nullopt;
+  return hf_kind("stream_convs", {{"kv_heads", kv},
+                                  {"head_dim", head},
+                                  {"hidden_size", hf_hidden_size(fields, "channels of the model")},
+                                  {"conv_kernel", *taps}});
 }
 
 }  // namespace hybridkv

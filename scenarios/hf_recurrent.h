@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "scenarios/hf_fields.h"
 
 namespace hybridkv {
@@ -13,8 +15,16 @@ namespace hybridkv {
 ///                               "auto" for their share of mamba_d_ssm, else of mamba_expand * hidden_size
 ///   hidden_size_per_head, mamba_d_state; state_size and expand   Mamba-1 of expand * hidden_size channels
 ///   attn_type_list, linear_attn_alpha_factor, layer_group_size   linear attention with the heads of the attention
+///   conv1d_width                RG-LRU of lru_width, else hidden_size channels
+///   qk_dim_factor               mLSTM (xLSTM), heads that share so much of the width
+/// The model_type alone tells RWKV: rwkv is version 4, rwkv5 to rwkv7 the others.
 /// Throws InputError for a field that is missing or wrong and for numbers that contradict each other. Numbers that the
 /// config leaves to a rule follow the rule of its configuration class in Hugging Face Transformers.
 YamlNode hf_recurrent_kind(const HfFields& fields);
+
+/// The convolutions through which the attention beside them gets its inputs and gives its outputs, a kind of their own:
+/// those of compressed convolutional attention (cca_time0, cca_time1) and of four streams (conv_kernel_size, also
+/// sconv_kernel_size). `attention` is the kind of that attention; nothing where the config declares none.
+std::optional<YamlNode> hf_convolutions_of(const HfFields& fields, const YamlNode& attention);
 
 }  // namespace hybridkv

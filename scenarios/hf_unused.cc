@@ -78,15 +78,17 @@ std::string kv_flag(const YamlNode& value) {
   return "--kv-dtype plans another (fp8, int8_per_token_head, nvfp4, ...)";
 }
 
-/// Every field below `node` whose name speaks of the KV cache; its value as a whole.
-void add_cache_types(std::vector<std::string>& notes, const std::string& path, const YamlNode& node) {
+/// Every field below `node` whose name speaks of the KV cache; its value as a whole. The one at `used` is in the model.
+void add_cache_types(std::vector<std::string>& notes, const std::string& path, const YamlNode& node,
+                     const YamlNode* used) {
   for (const YamlEntry& entry : node.entries) {
     const std::string name = path + entry.key;
     const bool is_section = entry.key == "quantization_config" || entry.key == "compression_config" ||
                             entry.key == "quantization" || entry.key == "text_config";
     const bool of_cache = contains_ignoring_case(entry.key, "kv_cache") || entry.key == "cache_dtype";
-    if (is_section) add_cache_types(notes, name + ".", entry.value);
+    if (is_section) add_cache_types(notes, name + ".", entry.value, used);
     if (!of_cache || says_nothing(entry.value) || entry.value.text == "auto") continue;
+    if (used && same_place(entry.value.place, used->place)) continue;
     notes.push_back(fmt::format("{} is not used: K and V are planned in the model's dtype; {}",
                                 field_text(name, entry.value), kv_flag(entry.value)));
   }
@@ -121,7 +123,7 @@ std::vector<std::string> unused_hf_fields(const YamlNode& config, const YamlNode
   const HfFields fields(config);
   std::vector<std::string> notes;
   add_windows(notes, fields, model);
-  add_cache_types(notes, "", config);
+  add_cache_types(notes, "", config, model.find("kv_dtype"));
   add_mtp_layers(notes, fields);
   add_cross_attention(notes, fields);
   const std::vector<std::string> assumed = hf_assumptions(fields, model);

@@ -40,7 +40,8 @@ std::string model_template() {
          "  a: {type: full_attention, query_heads: 16, kv_heads: 2, head_size: 256}\n"
          "  w: {type: sliding_window, query_heads: 16, kv_heads: 2, head_size: 256, window_tokens: 1024}\n"
          "  m: {type: gdn, key_heads: 16, value_heads: 32, key_head_dim: 128, value_head_dim: 128, conv_kernel: 4}\n"
-         "# All types and keys are in model.schema.json. A layer is its letter, - one without a cache, a+m one with both.\n"
+         "# All types and keys are in model.schema.json. A layer is its letter, - one without a cache, a+m one with "
+         "both.\n"
          "layers: \"(mmmw)11 mmma\"      # in order; a number repeats what stands before it\n";
 }
 

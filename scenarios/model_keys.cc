@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <type_traits>
 #include <variant>
@@ -17,7 +18,7 @@ namespace hybridkv {
 namespace {
 
 /// How many tokens share an entry says nothing where its bytes are not known.
-void check_indexer(const std::string& path, const YamlNode& node, const AttentionSpec&) {
+void check_indexer(const std::string& path, const YamlNode& node) {
   const YamlNode* const shared = node.find("indexer_tokens_per_entry");
   if (shared && !node.find("indexer_bytes_per_entry"))
     throw error_at(shared->key_place,
@@ -26,7 +27,7 @@ void check_indexer(const std::string& path, const YamlNode& node, const Attentio
 
 /// K and V of one size are one key, of two sizes two keys; query heads share KV heads evenly.
 void check_attention(const std::string& path, const YamlNode& node, const AttentionSpec& layer) {
-  check_indexer(path, node, layer);
+  check_indexer(path, node);
   const YamlNode* both = node.find("head_size");
   const YamlNode* k = node.find("head_size_k");
   const YamlNode* v = node.find("head_size_v");
@@ -41,19 +42,23 @@ void check_attention(const std::string& path, const YamlNode& node, const Attent
 }
 
 /// What a layer keeps for sparse attention to choose by.
-void add_indexer_keys(Section<AttentionSpec>& keys) {
+template <class Spec>
+void add_indexer_keys(Section<Spec>& keys, const char* otherwise) {
   const auto set = [](std::int64_t IndexerSpec::*member) {
-    return [member](AttentionSpec& spec, std::int64_t value) {
+    return [member](Spec& spec, std::int64_t value) {
       if (!spec.indexer) spec.indexer.emplace();
       (*spec.indexer).*member = value;
     };
   };
-  keys.integer_by(count("indexer_bytes_per_entry", "bytes that an indexer beside the layer keeps for a token, or for "
-                        "several; 0: there is none; default: the model's indexer_bytes_per_token", 0),
+  keys.integer_by(count("indexer_bytes_per_entry",
+                        fmt::format("bytes that an indexer beside the layer keeps for a token, or for several; 0: "
+                                    "there is none; default: {}", otherwise), 0),
                   set(&IndexerSpec::bytes_per_entry))
       .integer_by(tokens("indexer_tokens_per_entry", "tokens that share such an entry; default 1"),
                   set(&IndexerSpec::tokens_per_entry));
 }
+
+constexpr const char* by_model = "the model's indexer_bytes_per_token";
 
 /// The key "type", which a section of a kind only names: it has chosen the section already.
 template <class Spec>
@@ -69,7 +74,7 @@ KindSection kind_section(const std::string& type, Section<Spec> keys, Field Laye
   const auto section = std::make_shared<const Section<Spec>>(std::move(keys));
   return {type, &section->info(),
           [section, field, start](ReadContext& context, const std::string& path, const YamlNode& node) {
-            LayerSpec layer;
+            LayerKind layer;
             Spec spec = start;
             section->read(context, path, node, spec);
             layer.*field = spec;
@@ -82,7 +87,7 @@ KindSection attention_kind(AttentionKind kind, const char* doc, const char* wind
   Section<AttentionSpec> keys("a kind of type " + type, doc);
   add_type_key(keys, type);
   add_attention_keys(keys, window_doc);
-  if (kind == AttentionKind::full) add_indexer_keys(keys);
+  if (kind == AttentionKind::full) add_indexer_keys(keys, by_model);
   return kind_section(type, std::move(keys), &LayerSpec::attention, of_kind(kind));
 }
 
@@ -104,8 +109,8 @@ KindSection mla_kind() {
                   [](AttentionSpec& spec, std::int64_t channels) { spec.head_size_k += channels; })
       .integer(tokens("window_tokens", "tokens it looks back on, where it keeps no more; default: all of them"),
                &AttentionSpec::window_tokens);
-  add_indexer_keys(keys);
-  keys.check(check_indexer);
+  add_indexer_keys(keys, by_model);
+  keys.check([](const std::string& path, const YamlNode& node, AttentionSpec&) { check_indexer(path, node); });
   AttentionSpec start = of_kind(AttentionKind::mla);
   start.kv_heads = 1;
   return kind_section(type, std::move(keys), &LayerSpec::attention, start);
@@ -144,13 +149,40 @@ KindSection recurrent_kind() {
   return kind_section(type, std::move(keys), &LayerSpec::recurrent, Spec{});
 }
 
+/// What a kind that reads another one says.
+struct SharedKind : SharedKv {
+  std::string of;
+};
+
+/// A layer that computes queries alone.
+KindSection shared_kind() {
+  Section<SharedKind> keys("a kind of type shared_kv",
+                           "Attention that reads the K and V of an earlier layer and caches none (Gemma-3n).");
+  add_type_key(keys, "shared_kv");
+  keys.integer_by(required(count("query_heads", "query heads of the whole model")),
+                  [](SharedKind& kind, std::int64_t heads) { kind.query_heads = heads; })
+      .text(required(key("of", "the kind whose last earlier layer it reads")), &SharedKind::of);
+  add_indexer_keys(keys, "0");
+  keys.check([](const std::string& path, const YamlNode& node, SharedKind&) { check_indexer(path, node); });
+  const auto section = std::make_shared<const Section<SharedKind>>(std::move(keys));
+  return {"shared_kv", &section->info(),
+          [section](ReadContext& context, const std::string& path, const YamlNode& node) {
+            SharedKind spec;
+            section->read(context, path, node, spec);
+            LayerKind layer;
+            layer.shared = spec;
+            layer.of = spec.of;
+            return layer;
+          }};
+}
+
 /// A layer that caches nothing.
 KindSection none_kind() {
   Section<LayerSpec> keys("a kind of type none", "A layer without a cache (MLP, MoE); '-' needs no declaration.");
   add_type_key(keys, "none");
   const auto section = std::make_shared<const Section<LayerSpec>>(std::move(keys));
   return {"none", &section->info(), [section](ReadContext& context, const std::string& path, const YamlNode& node) {
-            LayerSpec layer;
+            LayerKind layer;
             section->read(context, path, node, layer);
             return layer;
           }};
@@ -169,11 +201,25 @@ const KindSection& kind_of(const std::string& path, const YamlNode& node) {
                                           suggestion(name, types, "types:")));
 }
 
-std::map<std::string, LayerSpec> read_kinds(ReadContext& context, const std::string& path, const YamlNode& node) {
+/// K and V can be read of layers that cache them.
+void check_shared(const std::string& path, const YamlNode& node, const std::map<std::string, LayerKind>& kinds) {
+  std::vector<std::string> names;
+  for (const auto& [name, kind] : kinds)
+    if (kind.attention) names.push_back(name);
+  for (const YamlEntry& entry : node.entries) {
+    const LayerKind& kind = kinds.at(entry.key);
+    if (!kind.shared || std::find(names.begin(), names.end(), kind.of) != names.end()) continue;
+    throw error_at(entry.value.find("of")->place,
+                   fmt::format("{}.{}.of: {} is no kind with K and V of its own{}", path, entry.key,
+                               in_quotes(kind.of), suggestion("", names, "these have them:")));
+  }
+}
+
+std::map<std::string, LayerKind> read_kinds(ReadContext& context, const std::string& path, const YamlNode& node) {
   if (node.kind != YamlNode::Kind::mapping || node.entries.empty())
     throw error_at(node.place, fmt::format("{}: {}, where at least one kind of layer is expected", path,
                                            node.entries.empty() ? "nothing" : describe(node)));
-  std::map<std::string, LayerSpec> kinds;
+  std::map<std::string, LayerKind> kinds;
   for (const YamlEntry& entry : node.entries) {
     if (entry.key.size() != 1 || !is_kind_name(entry.key.front()))
       throw error_at(entry.value.key_place,
@@ -185,6 +231,7 @@ std::map<std::string, LayerSpec> read_kinds(ReadContext& context, const std::str
     context.places.add(kind_path, entry.value.key_place);
     kinds[entry.key] = kind_of(kind_path, entry.value).read(context, kind_path, entry.value);
   }
+  check_shared(path, node, kinds);
   return kinds;
 }
 
@@ -218,6 +265,7 @@ const std::vector<KindSection>& kind_sections() {
         attention_kind(AttentionKind::chunked_local, "Attention inside chunks of window_tokens tokens.",
                        "tokens of one chunk"),
         mla_kind(),
+        shared_kind(),
     };
     for_each_family([&](const auto& family) { all.push_back(recurrent_kind<std::decay_t<decltype(family)>>()); });
     all.push_back(none_kind());
@@ -253,6 +301,9 @@ const Section<ModelText>& model_keys() {
         .choice(dtype("dtype", "the model's dtype, which K, V and convolution states follow unless the engine sets "
                                "another; default bf16"),
                 &ModelText::dtype, parse_dtype)
+        .choice(dtype("kv_dtype", "element type of K and V that the checkpoint says, which some engines follow unless "
+                                  "engine.kv_dtype is set; default: the model's"),
+                &ModelText::kv_dtype, parse_dtype)
         .choice(dtype("ssm_dtype", "element type of recurrent states, where the model fixes it"), &ModelText::ssm_dtype,
                 parse_dtype)
         .choice(dtype("ssm_cache_dtype", "the same where its config names it by mamba_ssm_cache_dtype, the only name "

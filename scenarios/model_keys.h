@@ -11,6 +11,11 @@
 
 namespace hybridkv {
 
+/// What a kind says of its layers. Of one that shares K and V the layer that it reads follows from the pattern.
+struct LayerKind : LayerSpec {
+  std::string of;  ///< of shared_kv: the kind whose last earlier layer it reads
+};
+
 /// A model as its file writes it, before the pattern of its layers is expanded.
 struct ModelText {
   std::string name;
@@ -20,8 +25,9 @@ struct ModelText {
   std::vector<std::string> unverified;     ///< facts that could not be confirmed, each a few words
   DType dtype = DType::bf16;
   std::optional<DType> ssm_dtype;
+  std::optional<DType> kv_dtype;
   std::optional<DType> ssm_cache_dtype;
-  std::map<std::string, LayerSpec> kinds;  ///< by name, one character each
+  std::map<std::string, LayerKind> kinds;  ///< by name, one character each
   std::string layers;                      ///< pattern over the kinds
   std::string mtp;                         ///< kind of an MTP layer; empty: the first full attention
   std::string auxiliary;                   ///< kinds of recurrent layers outside the pattern, one character each
@@ -43,7 +49,7 @@ struct ModelReference {
 struct KindSection {
   std::string type;  ///< value of the key "type": "full_attention", "gdn", …
   const SectionInfo* info;
-  std::function<LayerSpec(ReadContext&, const std::string& path, const YamlNode&)> read;
+  std::function<LayerKind(ReadContext&, const std::string& path, const YamlNode&)> read;
 };
 
 /// The keys of a model, of a reference to a model file, and of every type of layer.

@@ -43,7 +43,7 @@ bool begins_as_json(std::string_view text) {
 }
 
 /// The layer that holds the kinds of one place of the pattern.
-LayerSpec joined_layer(const PatternLayer& layer, const std::map<std::string, LayerSpec>& kinds) {
+LayerSpec joined_layer(const PatternLayer& layer, const std::map<std::string, LayerKind>& kinds) {
   LayerSpec joined;
   for (const char name : layer.kinds) {
     const auto kind = kinds.find(std::string(1, name));
@@ -52,26 +52,46 @@ LayerSpec joined_layer(const PatternLayer& layer, const std::map<std::string, La
       for (const auto& known : kinds) names.push_back(known.first);
       throw PatternError(layer.offset, fmt::format("'{}' is no kind{}", name, suggestion("", names, "known kinds:")));
     }
-    if ((joined.attention && kind->second.attention) || (joined.recurrent && kind->second.recurrent))
+    const bool attends = joined.attention || joined.shared;
+    if ((attends && (kind->second.attention || kind->second.shared)) || (joined.recurrent && kind->second.recurrent))
       throw PatternError(layer.offset, "'+' joins one kind of attention and one recurrent kind");
     if (kind->second.attention) joined.attention = kind->second.attention;
     if (kind->second.recurrent) joined.recurrent = kind->second.recurrent;
+    if (kind->second.shared) joined.shared = kind->second.shared;
   }
   return joined;
 }
 
+/// The layer that one reads which shares K and V.
+void read_last(LayerSpec& shares, const PatternLayer& layer, const ModelText& text,
+               const std::map<std::string, std::int64_t>& last) {
+  if (!shares.shared) return;
+  for (const char name : layer.kinds) {
+    const std::string& of = text.kinds.at(std::string(1, name)).of;
+    if (of.empty()) continue;
+    const auto source = last.find(of);
+    if (source == last.end())
+      throw PatternError(layer.offset, fmt::format("'{}' reads the K and V of '{}', and no earlier layer is one", name,
+                                                   of));
+    shares.shared->source = source->second;
+  }
+}
+
 void expand_layers(ReadContext& context, const std::string& path, const YamlNode& node, const ModelText& text,
                    ModelSpec& model) {
+  std::map<std::string, std::int64_t> last;  // layer of each kind
   try {
     for (const PatternLayer& layer : parse_layer_pattern(text.layers)) {
       const std::string layer_path = fmt::format("{}.layers[{}]", path, model.layers.size());
       for (const char name : layer.kinds) {
         const auto kind = text.kinds.find(std::string(1, name));
         if (kind == text.kinds.end()) continue;
-        const char* part = kind->second.attention ? ".attention" : ".recurrent";
+        const char* part = kind->second.attention ? ".attention" : kind->second.shared ? ".shared" : ".recurrent";
         context.places.add_alias(layer_path + part, fmt::format("{}.kinds.{}", path, name));
       }
       model.layers.push_back(joined_layer(layer, text.kinds));
+      read_last(model.layers.back(), layer, text, last);
+      for (const char name : layer.kinds) last[std::string(1, name)] = std::ssize(model.layers) - 1;
     }
   } catch (const PatternError& error) {
     throw pattern_error(path + ".layers", node, error.offset(), error.what());
@@ -100,10 +120,13 @@ std::vector<RecurrentSpec> auxiliary_layers(const std::string& path, const YamlN
 /// The model's key speaks for the layers whose kinds say nothing; a kind says 0 where it has none.
 void share_out_indexers(const ModelText& text, ModelSpec& model) {
   if (text.indexer_bytes_per_token > 0) add_indexers(model, {text.indexer_bytes_per_token, 1});
-  const auto drop_empty = [](std::optional<AttentionSpec>& attention) {
+  const auto drop_empty = [](auto& attention) {
     if (attention && attention->indexer && attention->indexer->bytes_per_entry == 0) attention->indexer.reset();
   };
-  for (LayerSpec& layer : model.layers) drop_empty(layer.attention);
+  for (LayerSpec& layer : model.layers) {
+    drop_empty(layer.attention);
+    drop_empty(layer.shared);
+  }
   drop_empty(model.mtp);
 }
 
@@ -182,6 +205,7 @@ ModelFile read_model_mapping(ReadContext& context, const std::string& path, cons
   model.dtype = text.dtype;
   model.ssm_dtype = text.ssm_dtype;
   model.ssm_cache_dtype = text.ssm_cache_dtype;
+  model.kv_dtype = text.kv_dtype;
   expand_layers(context, path, *node.find("layers"), text, model);
   model.extra_blocks_per_request = text.extra_blocks_per_request;
   model.kda_exports_states = text.kda_exports_states;

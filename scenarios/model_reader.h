@@ -42,8 +42,8 @@ bool is_model(const YamlNode& root);
 /// Throws InputError as parse_yaml_or_json and import_hf_config.
 YamlNode parse_model_text(std::string_view text, SourceText source, std::vector<std::string>* notes = nullptr);
 
-/// The config.json in the folder `path` where there is one, that of a model on the hub ("hf://…", scenarios/hf_hub.h), else
-/// the path itself. Throws as hub_config.
+/// The config.json in the folder `path` where there is one, that of a model on the hub ("hf://…", scenarios/hf_hub.h),
+/// else the path itself. Throws as hub_config.
 std::string config_in(const std::string& path);
 
 /// Reads an embedded model file. Pre: it is one of embedded_files().

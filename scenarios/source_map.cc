@@ -46,6 +46,8 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
+bool same_place(const Place& a, const Place& b) { return a.text == b.text && a.line == b.line && a.column == b.column; }
+
 std::string to_string(const Place& place) {
   if (place.line == 0) return place.text->name;
   return fmt::format("{}:{}:{}", place.text->name, place.line, place.column);

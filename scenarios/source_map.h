@@ -31,6 +31,9 @@ struct Place {
   std::int64_t column = 0;  ///< from 1, in characters
 };
 
+/// Are two places one?
+bool same_place(const Place& a, const Place& b);
+
 /// "my.yaml:4:20", or the name alone where the place is the text as a whole.
 std::string to_string(const Place& place);
 

@@ -43,6 +43,13 @@ struct Scale : Reduction {
     return layer;
   }
 
+  /// Of a layer that reads another one, which has been scaled: in proportion to the heads that it reads.
+  std::int64_t queries(const ModelSpec& whole, const ModelSpec& small, const SharedKv& shared) const {
+    const auto source = static_cast<std::size_t>(shared.source);
+    if (whole.layers[source].attention->kind == AttentionKind::mla) return heads(shared.query_heads);
+    return shared.query_heads / whole.layers[source].attention->kv_heads * small.layers[source].attention->kv_heads;
+  }
+
   RecurrentSpec operator()(const RecurrentSpec& layer) const {
     return std::visit([&](const auto& family) { return RecurrentSpec(reduced(family, *this)); }, layer);
   }
@@ -57,6 +64,7 @@ ModelSpec scaled_model(const ModelSpec& model, std::int64_t scale, std::optional
   if (scale == 1) return result;
   const Scale scaled{{scale}, format};
   for (LayerSpec& layer : result.layers) {
+    if (layer.shared) layer.shared->query_heads = scaled.queries(model, result, *layer.shared);
     if (layer.attention) layer.attention = scaled(*layer.attention);
     if (layer.recurrent) layer.recurrent = scaled(*layer.recurrent);
   }

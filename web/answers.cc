@@ -36,7 +36,8 @@ std::string explain_answer(const Json& json) {
   const Scenario scenario = read_scenario(PageQuestion(json).file());
   const PlanSet set = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::derived);
   std::string text;
-  write_explain({set.model, set.tensor_parallel, set.plans.size(), [&](std::size_t i) { return set.plans[i]; }},
+  write_explain({set.model, set.tensor_parallel, set.plans.size(), scenario.model.parameters,
+                 [&](std::size_t i) { return set.plans[i]; }},
                 Format::json, {}, [&](const std::string& piece) { text += piece; });
   return text;
 }
@@ -44,7 +45,8 @@ std::string explain_answer(const Json& json) {
 std::string models_answer(const Json&) { return render_models(list_models("", ""), Format::json); }
 
 std::string import_answer(const Json& json) {
-  const ImportedModel imported = import_model(json.value("path", std::string()), {.name = json.value("name", std::string())});
+  const ImportedModel imported =
+      import_model(json.value("path", std::string()), {.name = json.value("name", std::string())});
   return Json{{"model", imported.model.name}, {"layers", imported.model.layers.size()}, {"yaml", imported.yaml},
               {"notes", imported.notes}}
       .dump();

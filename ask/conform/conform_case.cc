@@ -115,10 +115,16 @@ std::string ConformCase::words() const {
 }
 
 bool can_be_told(const ModelSpec& model, const Conformance& conformance) {
-  const bool is_sparse = has_indexers(model) || model.extra_blocks_per_request > 0 ||
-                            !model.cache_orders.empty();
-  return model.auxiliary.empty() && (has_one_indexer(model) || !has_indexers(model)) &&
-         (conformance.tells_indexers || !is_sparse) &&
+  const bool has_ring = model.extra_blocks_per_request > 0 || model.ring_tokens > 0;
+  const auto is_told_beside = [&] {
+    switch (conformance.tells_indexers) {
+      case ToldIndexers::none: return !has_indexers(model) && !has_ring && model.cache_orders.empty();
+      case ToldIndexers::one_with_ring: return !has_indexers(model) || has_one_indexer(model);
+      case ToldIndexers::of_layers: return !has_ring;
+    }
+    return false;
+  };
+  return model.auxiliary.empty() && is_told_beside() &&
          std::all_of(model.layers.begin(), model.layers.end(), is_told);
 }
 

@@ -25,6 +25,11 @@ Json name_or_null(const std::optional<Value>& value) {
   return value ? Json(to_string(*value)) : Json();
 }
 
+Json told_indexer(const std::optional<IndexerSpec>& indexer) {
+  if (!indexer) return nullptr;
+  return {{"bytes_per_entry", indexer->bytes_per_entry}, {"tokens_per_entry", indexer->tokens_per_entry}};
+}
+
 Json told(std::int64_t number, const AttentionSpec& layer, bool draft) {
   return {{"layer", number},
           {"kind", to_string(layer.kind)},
@@ -33,6 +38,7 @@ Json told(std::int64_t number, const AttentionSpec& layer, bool draft) {
           {"head_size_k", layer.head_size_k},
           {"head_size_v", layer.head_size_v},
           {"window_tokens", layer.window_tokens},
+          {"indexer", told_indexer(layer.indexer)},
           {"draft", draft}};
 }
 
@@ -123,7 +129,13 @@ Json told_backend(const ConformCase& one) {
                 {"kernel_blocks", std::vector<std::int64_t>(of.listed.begin(), of.listed.end())}};
   };
   Json orders = Json::array();
-  for (const CacheOrder order : facts.orders) orders.push_back(to_string(order));
+  const auto is_read = [&](CacheOrder order) {
+    return std::find(facts.orders.begin(), facts.orders.end(), order) != facts.orders.end();
+  };
+  if (one.model.cache_orders.empty())
+    for (const CacheOrder order : facts.orders) orders.push_back(to_string(order));
+  for (const CacheOrder order : one.model.cache_orders)
+    if (is_read(order)) orders.push_back(to_string(order));
   return {{"name", facts.backend},
           {"heads", blocks(facts.attention)},
           {"latents", blocks(facts.latents)},

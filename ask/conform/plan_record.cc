@@ -71,7 +71,9 @@ void add_views(Json& views, const CachePlan& plan, const GroupPlan& group) {
   int state = 0;
   for (const ViewPlan& view : plan.views)
     if (view.spec == group.spec && view.layer == first)
-      views.push_back(view_record(view, plan.spec_of(group).state ? fmt::format("state {}", state++) : "kv"));
+      views.push_back(view_record(view, plan.spec_of(group).state          ? fmt::format("state {}", state++)
+                                        : plan.spec_of(group).is_indexer() ? "indexer"
+                                                                           : "kv"));
 }
 
 /// By layer and tensor, whatever the order of the groups is.

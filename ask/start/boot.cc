@@ -205,7 +205,7 @@ BootAnswer answer_of(const DecidedStart& start, const BootQuestion& question) {
     if (largest_state(*answer.plan)) answer.state_blocks = usable_ids(*answer.plan).total();
     answer.lines = start.engine->lines(*answer.plan, start.scenario.engine);
   }
-  if (const UnservedModels* const models = unserved_by(rules, answer.model))
+  if (const UnservedModels* const models = unserved_by(rules, start.scenario.model))
     answer.failures.push_back({"not_served", fmt::format("{} does not serve {}; take another engine.release",
                                                          rules.title, models->architecture)});
   answer.estimates = estimates_of(answer, question, start);

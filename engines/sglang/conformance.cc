@@ -121,7 +121,7 @@ const Conformance conformance_of_sglang{.driver = "sglang/conform/driver.py",
                                         .version = "0.5.23",
                                         .grid = settings_of_pools,
                                         .models = models_of_sglang,
-                                        .tells_indexers = true,
+                                        .tells_indexers = ToldIndexers::one_with_ring,
                                         .tells_own = true,
                                         .random = random_pools};
 

@@ -84,6 +84,7 @@ EngineSpec random_conform_setting_of_vllm(const ModelSpec& model, std::uint64_t 
 const Conformance conformance_of_vllm_0_33{.driver = "vllm/conform/driver.py",
                                            .version = "0.33.0",
                                            .grid = conform_settings_of_vllm,
+                                           .tells_indexers = ToldIndexers::of_layers,
                                            .random = random_conform_setting_of_vllm};
 
 }  // namespace hybridkv

@@ -10,12 +10,17 @@
 
 namespace hybridkv {
 
-/// Source: the models that vLLM 0.33.0 no longer registers.
+/// Source: the models that vLLM 0.33.0 has no class for, or no longer has.
 inline constexpr UnservedModels unserved_by_vllm_0_33[] = {
     {"Bamba", "BambaForCausalLM"},
     {"MiniMax-Text", "MiniMaxText01ForCausalLM"},
     {"MiniMax-M1", "MiniMaxM1ForCausalLM"},
-    {"plamo-2", "Plamo2ForCausalLM"}};
+    {"plamo-2", "Plamo2ForCausalLM"},
+    {"", "RecurrentGemmaForCausalLM", "rg_lru"},
+    {"", "RwkvForCausalLM", "rwkv4"},
+    {"", "RWKV7ForCausalLM", "rwkv"},
+    {"", "xLSTMForCausalLM", "xlstm"},
+    {"", "ZayaForCausalLM", "cca"}};
 
 inline constexpr OwnKey keys_of_vllm_0_33[] = {
     {&replay_key::use_replayssm, "pages of mamba2 states hold the inputs of the last tokens too, and a request has no "
@@ -67,6 +72,7 @@ inline constexpr EngineRules rules_of_vllm_0_33 = {
     .counts_checkpoint_blocks = true,
     .convs_hold_drafts = true,
     .match_units = true,
+    .follows_checkpoint = true,
     .reserves_null_block = true,
     .latent_hybrid_grain = 128,
     .concurrent_batches = 2,

@@ -66,6 +66,13 @@ void fields(Archive& archive, T& layer) {
   archive("layer", layer.layer, "Layer number.");
 }
 
+template <class Archive, Is<SharedLayer> T>
+void fields(Archive& archive, T& shared) {
+  archive.named("shared_layer", "A layer that reads the K and V of another one.");
+  archive("layer", shared.layer, "Layer number.");
+  archive("source", shared.source, "The layer that it reads, an earlier one.");
+}
+
 template <class Archive, Is<PoolPlan> T>
 void fields(Archive& archive, T& pool) {
   archive.named("pool", "One allocation.");

@@ -154,6 +154,7 @@ static void fields(Archive& archive, T& plan) {
   archive.unless_default("physical_order", plan.cache_order,
                          "Layers, blocks, heads, tokens, bytes of the one allocation, outermost first; else left out.");
   fields_of_ids(archive, plan);
+  archive.unless_default("shared_kv", plan.shared_kv, "Layers that cache no K and V and read those of another one.");
   archive.unless_default("radix", plan.tree_pools);
   archive.unless_default("pool_groups", plan.pool_groups);
   archive.unless_default("sequence_rows", plan.rows);

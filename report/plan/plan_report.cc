@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
+#include "planner/shared_layers.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/plan/plan_json.h"
@@ -303,6 +304,7 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& reque
     limits += fmt::format(" (states alone allow {})", human_count(plan.max_running_requests_by_states));
   limits += fmt::format(", one token costs {}", exact_bytes(plan.one_token_request_bytes));
   facts.entries.emplace_back("limits", limits);
+  if (!plan.shared_kv.empty()) facts.entries.emplace_back("shared", shared_layers_text(plan.shared_kv));
   for (const ExtraPlan& extra : plan.extras) {
     std::string text = extra.what + ":";
     if (extra.bytes_per_block > 0) text += fmt::format(" {} beside each block", exact_bytes(extra.bytes_per_block));

@@ -56,7 +56,8 @@ void fields(Archive& archive, T& geometry) {
   archive("kv_heads", geometry.kv_heads, "Of this rank; 1 for mla.");
   archive("head_size_k", geometry.head_size_k, "Elements of K per head; for mla the whole latent.");
   archive("head_size_v", geometry.head_size_v, "Elements of V per head; for mla part of the latent.");
-  archive("window_tokens", geometry.window_tokens, "sliding_window, chunked_local, and mla where it keeps no more; else 0.");
+  archive("window_tokens", geometry.window_tokens,
+          "sliding_window, chunked_local, and mla where it keeps no more; else 0.");
 }
 
 template <class Archive, Is<SpecPlan> T>

@@ -18,10 +18,9 @@ namespace hybridkv {
 inline std::vector<RecurrentSpec> one_of_each_family() {
   return {GdnSpec{2, 4, 12, 10, 4},  Mamba2Spec{4, 6, 8, 2, 4, 64}, Mamba1Spec{10, 5, 4},
           KdaSpec{3, 12, 4, false}, KdaSpec{3, 12, 4, true},       ShortConvSpec{14, 3},
-          LinearAttentionSpec{3, 10}, RgLruSpec{12, 3, 4},
-          Rwkv4Spec{7, 10},        RwkvSpec{5, 8, 2, 6},        RwkvSpec{6, 9, 3, 5},
-          RwkvSpec{7, 8, 2, 6},    XlstmSpec{3, 6, 10},
-          CcaSpec{4, 2, 5, 2, 3, 6}};
+          LinearAttentionSpec{3, 10}, RgLruSpec{12, 3, 4},         Rwkv4Spec{7, 10},
+          RwkvSpec{5, 8, 2, 6},       RwkvSpec{6, 9, 3, 5},        RwkvSpec{7, 8, 2, 6},
+          XlstmSpec{3, 6, 10},        CcaSpec{4, 2, 5, 2, 3, 6},   StreamConvsSpec{2, 3, 4, 4}};
 }
 
 inline std::vector<float> random_inputs(const RecurrentSpec& spec, std::int64_t tokens, std::uint64_t seed) {

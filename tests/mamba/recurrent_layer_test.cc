@@ -44,6 +44,7 @@ TEST_CASE("edge: rows are as wide as the parts that RecurrentLayer lists") {
   CHECK(input_width(RwkvSpec{7, 2048, 32, 64}) == 8 * 2048);
   CHECK(input_width(XlstmSpec{8, 256, 512}) == 2 * 2048 + 4096 + 2 * 8);
   CHECK(input_width(CcaSpec{8, 2, 128, 2, 2, 128}) == 1280 + 128);
+  CHECK(input_width(StreamConvsSpec{8, 128, 4608}) == 2 * 1024 + 2 * 4608);
 }
 
 TEST_CASE("law: a convolution that holds drafts is one whose state grows with them, and its channels are the state's") {

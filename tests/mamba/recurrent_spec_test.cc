@@ -27,6 +27,7 @@ TEST_CASE("edge: names of the other families") {
   CHECK(family_name(RwkvSpec{}) == "rwkv");
   CHECK(family_name(XlstmSpec{}) == "xlstm");
   CHECK(family_name(CcaSpec{}) == "cca");
+  CHECK(family_name(StreamConvsSpec{}) == "stream_convs");
 }
 
 TEST_CASE("edge: some families fix the dtype of their recurrent tensor") {
@@ -45,6 +46,14 @@ TEST_CASE("golden: key heads of gdn are padded up to a multiple of the ranks, va
   // No engine pads the heads of the others.
   const RecurrentSpec kda = KdaSpec{.heads = 32, .head_dim = 128};
   CHECK(with_padded_heads(kda, 3) == kda);
+}
+
+TEST_CASE("edge: families of convolutions alone have nothing that is scanned") {
+  CHECK(convolves_alone(ShortConvSpec{}));
+  CHECK(convolves_alone(StreamConvsSpec{}));
+  CHECK(convolves_alone(CcaSpec{}));
+  CHECK(!convolves_alone(GdnSpec{}));
+  CHECK(!convolves_alone(RgLruSpec{}));
 }
 
 TEST_CASE("edge: only mamba2 fixes the chunk of its scan") {

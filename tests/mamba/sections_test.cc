@@ -22,6 +22,9 @@ TEST_CASE("golden: the sections of published layers, in the order of their rows"
   CHECK(names(LinearAttentionSpec{}) == "");
   CHECK(names(RgLruSpec{.lru_width = 2560, .heads = 10}) == "x 10 x 256; ");
   CHECK(names(CcaSpec{8, 2, 128, 2, 2, 128}) == "q 8 x 128; k 2 x 128; ");
+  CHECK(names(StreamConvsSpec{8, 128, 4608}) == "k 8 x 128; v 8 x 128; attention 1 x 4608; mlp 1 x 4608; ");
+  CHECK(names(StreamConvsSpec{8, 128, 4608, 4, true}) ==
+        "k 8 x 128; v 8 x 128; attention 4608 x 1; mlp 4608 x 1; ");
   CHECK(names(Rwkv4Spec{.hidden_size = 4096, .attention_size = 512}) ==
         "time mixing 1 x 4096; channel mixing 1 x 4096; ");
 }

@@ -44,7 +44,7 @@ inline rc::Gen<RecurrentSpec> any_recurrent_spec() {
   return rc::gen::exec([]() -> RecurrentSpec {
     const auto size = [](std::int64_t largest) { return *rc::gen::inRange<std::int64_t>(1, largest + 1); };
     const auto heads = *rc::gen::element<std::int64_t>(1, 2, 3, 8, 12, 16, 32);
-    switch (*rc::gen::inRange(0, 11)) {
+    switch (*rc::gen::inRange(0, 12)) {
       case 0: return GdnSpec{*rc::gen::element<std::int64_t>(1, 2, 3, 8, 16), heads, size(9), size(9), size(5)};
       case 1: return Mamba2Spec{heads, size(9), size(9), *rc::gen::element<std::int64_t>(1, 2, 3, 8), size(5), 256};
       case 2: return Mamba1Spec{heads * size(4), size(9), size(5)};
@@ -58,7 +58,8 @@ inline rc::Gen<RecurrentSpec> any_recurrent_spec() {
       case 7: return Rwkv4Spec{size(9), heads * size(4)};
       case 8: return RwkvSpec{4 + size(3), size(9), heads, size(9)};
       case 9: return XlstmSpec{heads, size(9), size(9)};
-      default: return CcaSpec{heads * size(3), heads, size(9), size(4), size(4), size(9)};
+      case 10: return CcaSpec{heads * size(3), heads, size(9), size(4), size(4), size(9)};
+      default: return StreamConvsSpec{heads, size(4), heads * size(3), 1 + size(4), *rc::gen::arbitrary<bool>()};
     }
   });
 }

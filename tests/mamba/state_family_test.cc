@@ -99,6 +99,7 @@ TEST_CASE("edge: a field must be given exactly where its default is no value it 
   CHECK(required(Rwkv4Spec{}) == Names{"hidden_size", "attention_size"});
   CHECK(required(RwkvSpec{}) == Names{"version", "hidden_size", "heads", "head_dim"});
   CHECK(required(XlstmSpec{}) == Names{"heads", "key_head_dim", "value_head_dim"});
+  CHECK(required(StreamConvsSpec{}) == Names{"kv_heads", "head_dim", "hidden_size"});
   CHECK(required(CcaSpec{}) == Names{"query_heads", "kv_heads", "head_dim", "delayed_size"});
 }
 

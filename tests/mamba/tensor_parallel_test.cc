@@ -80,6 +80,13 @@ Division division(const CcaSpec& s, std::int64_t ranks, std::int64_t rank) {
   return {row, 2, row, {q, k}, {split(s.query_heads * square, ranks, rank), split(s.kv_heads * square, ranks, rank)}};
 }
 
+Division division(const StreamConvsSpec& s, std::int64_t ranks, std::int64_t rank) {
+  const Part heads = split(s.kv_heads * s.head_dim, ranks, rank);
+  const Part stream = s.scattered ? split(s.hidden_size, ranks, rank) : whole(s.hidden_size);
+  const std::vector<Part> row{heads, heads, stream, stream};
+  return {row, 4, row};
+}
+
 /// The rank's columns of every row.
 template <class Real>
 std::vector<Real> take(const std::vector<Real>& rows, std::span<const Part> parts) {
@@ -114,7 +121,8 @@ TEST_CASE("law: outputs of every rank are its columns of those of one rank, with
                                    Mamba1Spec{12, 5, 4},          ShortConvSpec{16, 3},    LinearAttentionSpec{4, 10},
                                    Mamba2Spec{8, 6, 8, 2, 4, 64}, RgLruSpec{24, 4, 4},     Rwkv4Spec{6, 12},
                                    RwkvSpec{5, 6, 4, 5},          RwkvSpec{6, 6, 4, 5},    RwkvSpec{7, 6, 4, 5},
-                                   XlstmSpec{4, 5, 6},            CcaSpec{8, 4, 3, 2, 3, 5}};
+                                   XlstmSpec{4, 5, 6},            CcaSpec{8, 4, 3, 2, 3, 5},
+                                   StreamConvsSpec{4, 3, 8, 4},   StreamConvsSpec{4, 3, 8, 4, true}};
   for (const RecurrentSpec& spec : specs)
     for (const std::int64_t ranks : {2, 4}) {
       CAPTURE(family_name(spec));

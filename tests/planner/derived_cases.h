@@ -68,7 +68,8 @@ inline void add_allocations(std::vector<DerivedCase>& all) {
       sparse.model.ring_tokens = 4;
       sparse.model.ring_bytes_per_token = 512;
       ModelSpec partial = dense;
-      for (std::size_t i = 3; i < partial.layers.size(); ++i) partial.layers[i].attention->indexer = IndexerSpec{132, 16};
+      for (std::size_t i = 3; i < partial.layers.size(); ++i)
+        partial.layers[i].attention->indexer = IndexerSpec{132, 16};
       add("indexers of some layers, for 16 tokens", partial, order, CacheMode::align);
       add("latents with a window", with_windows(kimi_k3(), AttentionKind::mla), order, CacheMode::align);
     }

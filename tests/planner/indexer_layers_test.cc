@@ -53,8 +53,25 @@ TEST_CASE("golden: an indexer of 57 of 60 layers lies in the table of all, and c
     CHECK(plan.specs[1].layers.size() == 57);
     const std::int64_t block = plan.specs[0].block_size_tokens;
     CHECK(plan.arenas.front().bytes_per_id == block * (60 * 4 / ranks * 128 * 2 * 2 + 57 * 256));
+    if (ranks == 1 && block == 16) CHECK(plan.num_blocks() == 29'289);  // as its own functions give it, run
     CHECK(testing::broken_law(plan) == "");
   }
+}
+
+TEST_CASE("golden: layers of one kind lie in four orders with their indexers, of several kinds in two") {
+  // vLLM 0.33 takes both for the former, and the same bytes, run.
+  EngineSpec engine = engine_of(rules_of_vllm_0_33);
+  for (const CacheOrder order : {CacheOrder::lbnhc, CacheOrder::lbhnc, CacheOrder::blnhc, CacheOrder::blhnc}) {
+    engine.cache_order = order;
+    const CachePlan plan = plan_of(minimax_m3(), engine);
+    CHECK(plan.num_blocks() == 29'289);
+    CHECK(plan.view_error.empty());
+    CHECK(testing::broken_law(plan) == "");
+  }
+  engine.cache_order = CacheOrder::bhlnc;
+  CHECK_THROWS_AS(plan_of(minimax_m3(), engine), SpecError);
+  engine.cache_order = CacheOrder::lbnhc;
+  CHECK_THROWS_AS(plan_of(pooled_glm(), engine), SpecError);
 }
 
 TEST_CASE("golden: the same beside the pages of rules without one allocation") {
@@ -74,6 +91,10 @@ TEST_CASE("golden: 16 tokens share an entry of 132 bytes") {
   REQUIRE(view != plan.views.end());
   CHECK(view->bytes.extent("token") == spec->block_size_tokens / 16);
   CHECK(view->bytes.extent("channel") == 132);
+  // As its own functions plan this model for 60 GiB, run.
+  CHECK(spec->block_size_tokens == 4352);
+  CHECK(plan.arenas.front().bytes_per_id == 49'415'872);
+  CHECK(plan.num_blocks() == 1303);
   CHECK(testing::broken_law(plan) == "");
 }
 

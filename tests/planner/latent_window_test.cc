@@ -31,13 +31,15 @@ ModelSpec dots3_note() {
   return model;
 }
 
-EngineSpec engine_of(CacheOrder order) {
+EngineSpec latent_engine(CacheOrder order) {
   EngineSpec engine{.rules = &rules_of_vllm_0_33, .cache_mode = CacheMode::align, .memory_bytes = 60 * gib};
+  engine.block_size_tokens = 16;
+  engine.max_num_batched_tokens = 8192;
   engine.cache_order = order;
   return engine;
 }
 
-CachePlan plan_of(const ModelSpec& model, const EngineSpec& engine) {
+CachePlan latent_plan(const ModelSpec& model, const EngineSpec& engine) {
   return make_plan(model, engine, {.max_model_lens = {32'768}});
 }
 
@@ -46,18 +48,23 @@ CachePlan plan_of(const ModelSpec& model, const EngineSpec& engine) {
 TEST_CASE("golden: latents with a window beside others and their indexers share blocks by the rules of mixed pages") {
   // Latents and indexers are one balanced bucket of 13 repeats, windows one of 33: 17 repeats a table leave the fewest
   // places empty (4 + 1), so that one table has the former and two have the latter.
-  const CachePlan plan = plan_of(dots3_note(), engine_of(CacheOrder::blnhc));
+  const CachePlan plan = latent_plan(dots3_note(), latent_engine(CacheOrder::blnhc));
   const auto tables = tables_of(plan);
   REQUIRE(tables.size() == 3);
   CHECK(tables[0].size() == 2);
   const std::int64_t block = plan.specs[0].block_size_tokens;
   for (const SpecPlan& spec : plan.specs) CHECK(spec.block_size_tokens == block);  // latents have no block of their own
   CHECK(plan.arenas.front().bytes_per_id == block * 17 * 1088 * 2);
+  // As its own functions give them for 60 GiB, run.
+  CHECK(plan.arenas.front().bytes_per_id == 591'872);
+  CHECK(plan.num_blocks() == 108'848);
+  CHECK(plan.capacity.front().blocks_per_request == 4162);
+  CHECK(plan.capacity.front().max_concurrency == 26.152811148486304);
   CHECK(testing::broken_law(plan) == "");
 }
 
 TEST_CASE("golden: a request holds its window and what is in flight, and a block that is begun") {
-  const CachePlan plan = plan_of(dots3_note(), engine_of(CacheOrder::blnhc));
+  const CachePlan plan = latent_plan(dots3_note(), latent_engine(CacheOrder::blnhc));
   const std::int64_t block = plan.specs[0].block_size_tokens;
   const std::int64_t in_flight = plan.max_num_batched_tokens * plan.concurrent_batches;
   const std::int64_t windows = ceil_div(std::min<std::int64_t>(511 + in_flight, 32'768), block) + 1;
@@ -69,15 +76,17 @@ TEST_CASE("golden: where pages have one size, a latent with a window is padded a
   for (int i = 0; i < 4; ++i)
     model.layers.push_back({i % 2 == 0 ? testing::latent_attention(512, 64) : windowed_latent(256, 64, 512),
                             std::nullopt});
-  const CachePlan plan = plan_of(model, engine_of(CacheOrder::lbnhc));
+  const CachePlan plan = latent_plan(model, latent_engine(CacheOrder::lbnhc));
   CHECK(plan.page_bytes() == plan.specs[0].block_size_tokens * 576 * 2);
+  CHECK(plan.num_blocks() == 1'747'626);  // run
+  CHECK(plan.capacity.front().blocks_per_request == 3105);
   CHECK(plan.specs[1].unpadded_page_bytes == plan.specs[1].block_size_tokens * 320 * 2);
-  CHECK_THROWS_WITH_AS(plan_of(dots3_note(), engine_of(CacheOrder::lbnhc)), doctest::Contains("engine.physical_order"),
-                       SpecError);
+  CHECK_THROWS_WITH_AS(latent_plan(dots3_note(), latent_engine(CacheOrder::lbnhc)),
+                       doctest::Contains("engine.physical_order"), SpecError);
   for (LayerSpec& layer : model.layers)
     if (layer.attention->window_tokens == 0) layer.attention = testing::latent_attention(128, 32);
-  CHECK(plan_of(model, engine_of(CacheOrder::lbnhc)).specs[0].block_size_tokens ==
-        2 * plan_of(model, engine_of(CacheOrder::lbnhc)).specs[1].block_size_tokens);
+  CHECK(latent_plan(model, latent_engine(CacheOrder::lbnhc)).specs[0].block_size_tokens ==
+        2 * latent_plan(model, latent_engine(CacheOrder::lbnhc)).specs[1].block_size_tokens);
 }
 
 TEST_CASE("law: without a manager of several kinds latents keep every token") {
@@ -86,7 +95,7 @@ TEST_CASE("law: without a manager of several kinds latents keep every token") {
     model.layers.push_back({windowed_latent(512, 64, i % 2 == 0 ? 0 : 512), std::nullopt});
     whole.layers.push_back({testing::latent_attention(512, 64), std::nullopt});
   }
-  EngineSpec engine = engine_of(CacheOrder::lbnhc);
+  EngineSpec engine = latent_engine(CacheOrder::lbnhc);
   engine.hybrid_manager = false;
-  CHECK(plan_of(model, engine).specs == plan_of(whole, engine).specs);
+  CHECK(latent_plan(model, engine).specs == latent_plan(whole, engine).specs);
 }

@@ -188,7 +188,7 @@ RoomAnswer explain_room(const AskedQuestion& asked) {
   return answer_of("explain", [&](RoomAnswer& answer) {
     std::string text;
     const auto plan_at = [&](std::size_t i) { return plan_pack(*asked.scenario, i, PlanDetail::derived); };
-    write_explain({"model", 1, 1, plan_at}, Format::json, {}, [&](const std::string& piece) { text += piece; });
+    write_explain({"model", 1, 1, {}, plan_at}, Format::json, {}, [&](const std::string& piece) { text += piece; });
     const auto json = nlohmann::ordered_json::parse(text);
     for (const auto& decision : json.at("plans").at(0).at("derivation")) {
       const std::string symbol = decision.at("result").at("symbol").get<std::string>();

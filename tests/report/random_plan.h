@@ -295,6 +295,7 @@ inline IdsByCause random_ids() {
 
 inline CachePlan random_plan() {
   CachePlan plan{*rc::gen::inRange(0, 4) == 0 ? random_one_allocation() : random_pools()};
+  plan.shared_kv = random_list([] { return SharedLayer{random_count(), random_count()}; });
   const auto any_spec = [&] { return random_index(plan.specs.size()); };
   plan.capacity = random_list(
       [] {

@@ -45,6 +45,37 @@ TEST_CASE("golden: MTP layers have the indexer of their kind") {
                   .model.mtp->indexer);
 }
 
+TEST_CASE("golden: a kind that shares reads the last earlier layer of the kind that it names") {
+  const ModelSpec model = read_text_as_scenario(model_text("    s: {type: shared_kv, query_heads: 4, of: a}\n"
+                                                           "    S: {type: shared_kv, query_heads: 8, of: a, "
+                                                           "indexer_bytes_per_entry: 64}\n"
+                                                           "  layers: \"a m a s S s+m\"")).model;
+  REQUIRE(model.layers.size() == 6);
+  CHECK(model.layers[3] == LayerSpec{.shared = SharedKv{2, 4, std::nullopt}});
+  CHECK(model.layers[4] == LayerSpec{.shared = SharedKv{2, 8, IndexerSpec{64, 1}}});
+  CHECK(model.layers[5].shared->source == 2);
+  CHECK(model.layers[5].recurrent);
+}
+
+TEST_CASE("edge: a kind reads one with K and V, of which there is an earlier layer") {
+  const auto message = [](std::string_view of, std::string_view layers) {
+    return reading_error(model_text("    s: {type: shared_kv, query_heads: 8, of: " + std::string(of) +
+                                    "}\n  layers: " + std::string(layers)));
+  };
+  CHECK(message("m", "ams").find("model.kinds.s.of: 'm' is no kind with K and V of its own; these have them: a") !=
+        std::string::npos);
+  CHECK(message("q", "as").find("'q' is no kind with K and V of its own") != std::string::npos);
+  CHECK(message("a", "msa").find("'s' reads the K and V of 'a', and no earlier layer is one") != std::string::npos);
+  CHECK(message("a", "a+s").find("'+' joins one kind of attention and one recurrent kind") != std::string::npos);
+}
+
+TEST_CASE("golden: a latent may have a window") {
+  const ModelSpec model = read_text_as_scenario(model_text("    L: {type: mla, query_heads: 8, kv_lora_rank: 64, "
+                                                           "window_tokens: 128}\n  layers: aL")).model;
+  CHECK(model.layers[1].attention->kind == AttentionKind::mla);
+  CHECK(model.layers[1].attention->window_tokens == 128);
+}
+
 TEST_CASE("edge: tokens that share an entry of unknown bytes are refused, and so are entries without tokens") {
   const auto message = [](std::string_view keys) {
     return reading_error(model_text("    i: {type: mla, query_heads: 8, kv_lora_rank: 64, " + std::string(keys) +

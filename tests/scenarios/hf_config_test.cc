@@ -206,6 +206,58 @@ TEST_CASE("edge: what the planner refuses is shown where the config says it") {
   CHECK(place->text->name.ends_with("granite-4.0-h-small.json"));
 }
 
+TEST_CASE("golden: what a class makes of its width holds for its width alone") {
+  const auto kinds = [](const std::string& config) {
+    const std::string yaml =
+        model_yaml(import_hf_config(parse_json(config, {"config.json", "", {}}), "x", "config.json"));
+    const std::size_t begin = yaml.find("  a: "), end = yaml.find('\n', begin);
+    return yaml.substr(begin, end - begin);
+  };
+  const std::string head = "{\"model_type\": \"llama\", \"dtype\": \"bfloat16\"";
+  CHECK(kinds(head + "}") == "  a: {type: full_attention, query_heads: 32, kv_heads: 32, head_size: 128}");
+  CHECK(kinds(head + ", \"hidden_size\": 1024, \"num_attention_heads\": 16}") ==
+        "  a: {type: full_attention, query_heads: 16, kv_heads: 16, head_size: 64}");
+  // What stands beside a known language model is of the model around it.
+  CHECK(kinds("{\"model_type\": \"llava\", \"head_dim\": 999, \"dtype\": \"bfloat16\", \"text_config\": "
+              "{\"model_type\": \"llama\", \"num_hidden_layers\": 2}}") ==
+        "  a: {type: full_attention, query_heads: 32, kv_heads: 32, head_size: 128}");
+}
+
+TEST_CASE("golden: layers that share K and V, an index, or have heads of their own") {
+  const auto model = [](const std::string& fields) {
+    const std::string config = "{\"dtype\": \"bfloat16\", " + fields + "}";
+    const std::string yaml =
+        model_yaml(import_hf_config(parse_json(config, {"config.json", "", {}}), "x", "config.json"));
+    const std::size_t begin = yaml.find("kinds:"), end = yaml.find("parameters:");
+    return yaml.substr(begin, end - begin);
+  };
+  CHECK(model("\"model_type\": \"gemma3n_text\", \"num_hidden_layers\": 10, \"num_kv_shared_layers\": 4") ==
+        "kinds:\n"
+        "  w: {type: sliding_window, query_heads: 8, kv_heads: 2, head_size: 256, window_tokens: 512}\n"
+        "  a: {type: full_attention, query_heads: 8, kv_heads: 2, head_size: 256}\n"
+        "  s: {type: shared_kv, query_heads: 8, of: w}\n"
+        "  b: {type: shared_kv, query_heads: 8, of: a}\n"
+        "layers: \"w4aws3b\"\n");
+  CHECK(
+      model(
+          "\"model_type\": \"hy_v4\", \"num_hidden_layers\": 3, \"indexer_types\": [\"full\", \"shared\", \"full\"]") ==
+      "kinds:\n"
+      "  i: {type: mla, query_heads: 32, kv_lora_rank: 512, rope_dim: 64, indexer_bytes_per_entry: 132}\n"
+      "  a: {type: mla, query_heads: 32, kv_lora_rank: 512, rope_dim: 64}\n"
+      "layers: \"iai\"\n");
+  CHECK(model("\"model_type\": \"gemma4_text\", \"num_hidden_layers\": 6") ==
+        "kinds:\n"
+        "  w: {type: sliding_window, query_heads: 8, kv_heads: 4, head_size: 256, window_tokens: 512}\n"
+        "  a: {type: full_attention, query_heads: 8, kv_heads: 4, head_size: 512}\n"
+        "layers: \"w5a\"\n");
+  CHECK(model("\"model_type\": \"gemma4_text\", \"num_hidden_layers\": 2, \"layer_types\": [\"full_attention\", "
+              "\"full_attention\"], \"per_layer_config\": {\"01\": {\"head_dim\": 64}}") ==
+        "kinds:\n"
+        "  a: {type: full_attention, query_heads: 8, kv_heads: 4, head_size: 256}\n"
+        "  b: {type: full_attention, query_heads: 8, kv_heads: 4, head_size: 64}\n"
+        "layers: \"ab\"\n");
+}
+
 TEST_CASE("golden: a config read as another class") {
   const std::string config = "{\"model_type\": \"my_own\", \"dtype\": \"bfloat16\", \"num_hidden_layers\": 4}";
   const YamlNode root = parse_json(config, {"config.json", "", {}});
@@ -228,8 +280,9 @@ TEST_CASE("golden: the field behind each number, and what Transformers keeps oth
   CHECK(number("layers").starts_with("full_attention_interval = (mmma)12, "));
   CHECK(number("layers").find("qwen3-next-interval.json:1:") != std::string::npos);
   REQUIRE(model.readings.size() == 1);
-  CHECK(model.readings[0] == "m: engines keep 3 rows of the convolution (taps - 1) and one for each draft token; Transformers "
-                             "keeps 4, and the recurrent state in float32 whatever the model's dtype");
+  CHECK(model.readings[0] ==
+        "m: engines keep 3 rows of the convolution (taps - 1) and one for each draft token; Transformers "
+        "keeps 4, and the recurrent state in float32 whatever the model's dtype");
 }
 
 TEST_CASE("golden: the template is a model file of nine lines that plans") {

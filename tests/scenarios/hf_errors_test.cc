@@ -75,20 +75,25 @@ TEST_CASE("edge: fields that are missing, with the names looked for") {
       "config.json: field 'dtype' is missing: element type of the model, \"bfloat16\" for most, which `hybridkv import "
       "CONFIG --dtype bf16 -o FILE` gives; looked for dtype, "
       "torch_dtype at the top");
-  const std::string ways_out = "; ways out: `hybridkv import CONFIG --as CLASS` reads it as a class of transformers 5.23.0 "
-                               "(--as llama), and `hybridkv import --template` prints a model file of nine lines to fill in";
-  CHECK(import_error("{\"model_type\": \"my_own\", \"dtype\": \"float16\", \"hidden_size\": 64, \"num_hidden_layers\": 2}") ==
+  const std::string ways_out =
+      "; ways out: `hybridkv import CONFIG --as CLASS` reads it as a class of transformers 5.23.0 "
+      "(--as llama), and `hybridkv import --template` prints a model file of nine lines to fill in";
+  CHECK(import_error(
+            "{\"model_type\": \"my_own\", \"dtype\": \"float16\", \"hidden_size\": 64, \"num_hidden_layers\": 2}") ==
         "config.json: field 'num_attention_heads' is missing: query heads; looked for num_attention_heads at the top" +
             ways_out);
   CHECK(import_error("{\"model_type\": \"my_own\", \"dtype\": \"float16\", \"text_config\": {}}") ==
         "config.json: field 'num_hidden_layers' is missing: layers of the model; looked for num_hidden_layers in "
         "text_config and at the top" + ways_out);
-  CHECK(import_error("{\"model_type\": \"my_own\", \"dtype\": \"float16\", \"hidden_size\": 64, \"num_hidden_layers\": 2,\n"
-                     " \"num_attention_heads\": 4,\n \"ssm_width\": 128}") ==
-        message("3:2",
-                "ssm_width speaks of recurrent layers, but no field says in a known way which layers they are (looked for "
-                "layer_types, layers_block_type, …)" + ways_out,
-                " \"ssm_width\": 128}", 2));
+  CHECK(import_error(
+            "{\"model_type\": \"my_own\", \"dtype\": \"float16\", \"hidden_size\": 64, \"num_hidden_layers\": 2,\n"
+            " \"num_attention_heads\": 4,\n \"ssm_width\": 128}") ==
+        message(
+            "3:2",
+            "ssm_width speaks of recurrent layers, but no field says in a known way which layers they are (looked for "
+            "layer_types, layers_block_type, …)" +
+                ways_out,
+            " \"ssm_width\": 128}", 2));
 }
 
 TEST_CASE("edge: kinds of cache that are not planned are refused by name") {
@@ -96,10 +101,12 @@ TEST_CASE("edge: kinds of cache that are not planned are refused by name") {
     const std::string error = import_error(config);
     return error.substr(error.find("layer_types"));
   };
-  CHECK(refused("{\"model_type\": \"deepseek_v4\", \"dtype\": \"bfloat16\"}")
-            .starts_with("layer_types: layer 0 keeps compressed attention with rings (CSA, HCA), which is not planned"));
+  CHECK(
+      refused("{\"model_type\": \"deepseek_v4\", \"dtype\": \"bfloat16\"}")
+          .starts_with("layer_types: layer 0 keeps compressed attention with rings (CSA, HCA), which is not planned"));
   CHECK(refused("{\"model_type\": \"unlimited_ocr\", \"dtype\": \"bfloat16\"}")
-            .starts_with("layer_types: layer 0 keeps all of the prompt and a window of the output, which is not planned"));
+            .starts_with(
+                "layer_types: layer 0 keeps all of the prompt and a window of the output, which is not planned"));
 }
 
 TEST_CASE("edge: a field that is missing in a mapping inside is told at that mapping") {

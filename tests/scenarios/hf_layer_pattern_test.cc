@@ -28,7 +28,8 @@ std::string declared_error(const std::string& config) {
 }  // namespace
 
 TEST_CASE("golden: every published form of a layer pattern") {
-  CHECK(layers_of("{\"layer_types\": [\"linear_attention\", \"full_attention\", \"conv\", \"sliding_attention\"]}") == "mamw");
+  CHECK(layers_of("{\"layer_types\": [\"linear_attention\", \"full_attention\", \"conv\", \"sliding_attention\"]}") ==
+        "mamw");
   CHECK(layers_of("{\"layers_block_type\": [\"mamba\", \"hybrid\", \"attention\", \"mlp\", \"moe\"]}") == "mba..");
   CHECK(layers_of("{\"hybrid_override_pattern\": \"M-M*E\"}") == "m.ma.");
   CHECK(layers_of("{\"num_hidden_layers\": 9, \"full_attention_interval\": 4}") ==
@@ -36,7 +37,8 @@ TEST_CASE("golden: every published form of a layer pattern") {
   CHECK(layers_of("{\"num_hidden_layers\": 5, \"attn_layer_indices\": [0, 3]}") == "ammam");
   CHECK(layers_of("{\"num_hidden_layers\": 5, \"full_attn_idxs\": [4, 1]}") == "mamma");
   CHECK(layers_of("{\"num_hidden_layers\": 5, \"hybrid_layer_ids\": [1]}") == "mbmmm");
-  CHECK(layers_of("{\"num_hidden_layers\": 16, \"attn_layer_period\": 8, \"attn_layer_offset\": 4}") == "mmmmammmmmmmammm");
+  CHECK(layers_of("{\"num_hidden_layers\": 16, \"attn_layer_period\": 8, \"attn_layer_offset\": 4}") ==
+        "mmmmammmmmmmammm");
   CHECK(layers_of("{\"num_hidden_layers\": 4, \"linear_attn_config\": {\"kda_layers\": [1, 2, 3], "
                   "\"full_attn_layers\": [4]}}") == "mmma");
   CHECK(layers_of("{\"num_hidden_layers\": 3, \"linear_attn_config\": {\"kda_layers\": [1, 3]}}") == "mam");
@@ -48,7 +50,8 @@ TEST_CASE("golden: every published form of a layer pattern") {
         "aaa");
   CHECK(layers_of("{\"hybrid_layer_pattern\": [0, 1, 1]}") == "aww");
   CHECK(layers_of("{\"num_hidden_layers\": 5, \"block_types\": [\"recurrent\", \"attention\"]}") == "mamam");
-  CHECK(layers_of("{\"num_hidden_layers\": 3, \"block_types\": [\"attention\"], \"attention_window_size\": 8}") == "www");
+  CHECK(layers_of("{\"num_hidden_layers\": 3, \"block_types\": [\"attention\"], \"attention_window_size\": 8}") ==
+        "www");
   CHECK(layers_of("{\"num_hidden_layers\": 7, \"sliding_window_pattern\": 3}") == "wwawwaw");
   CHECK(layers_of("{\"num_hidden_layers\": 5, \"sliding_window_pattern\": \"LLLG\"}") == "wwwaw");
   CHECK(layers_of("{\"sparse_attention_config\": {\"sparse_attention_freq\": [0, 1]}}") == "ai");
@@ -82,8 +85,10 @@ TEST_CASE("golden: what the class of the model_type says where the config is sil
 }
 
 TEST_CASE("golden: fields inside text_config come first") {
-  CHECK(layers_of(
-            "{\"num_hidden_layers\": 2, \"text_config\": {\"num_hidden_layers\": 4}, \"full_attention_interval\": 2}") == "mama");
+  CHECK(
+      layers_of(
+          "{\"num_hidden_layers\": 2, \"text_config\": {\"num_hidden_layers\": 4}, \"full_attention_interval\": 2}") ==
+      "mama");
 }
 
 TEST_CASE("law: an interval, a period and a list that say the same are one pattern") {
@@ -132,7 +137,8 @@ TEST_CASE("edge: names, characters and numbers that mean no layer") {
       "config.json:1:27: layer_types[1]: the text 'fullattention' is no kind of layer that can be imported; known: "
       "full_attention, attention, sliding_attention, chunked_attention, indexed_attention, deepseek_sparse_attention, "
       "qwen_sparse_attention, minimax_m3_sparse, compressed_sparse_attention, heavily_compressed_attention, "
-      "reference_sliding_attention, linear_attention, mamba, mamba2, recurrent, conv, short_conv, hybrid, hybrid_sliding, "
+      "reference_sliding_attention, linear_attention, mamba, mamba2, recurrent, conv, short_conv, hybrid, "
+      "hybrid_sliding, "
       "mlp, moe, ffn, dummy");
   CHECK(declared_error("{\"layer_types\": \"mamba\"}") ==
         "config.json:1:17: layer_types: the text 'mamba', where a list with one name a layer is expected");

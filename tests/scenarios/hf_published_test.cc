@@ -1,5 +1,5 @@
-// Published configs against what Transformers 5.23 keeps of them, layer by layer (../shared/cases/configs: the modelling
-// code was run and its cache taken apart). Some of them stand in tests/data/scenarios/published.
+// Published configs against what Transformers 5.23 keeps of them, layer by layer (../shared/cases/configs: the
+// modelling code was run and its cache taken apart). Some of them stand in tests/data/scenarios/published.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -21,11 +21,23 @@ namespace {
 
 using nlohmann::json;
 
-/// Elements of all tensors of a state with one row of a convolution fewer than Transformers keeps.
+/// Rows of a convolution that engines keep: one fewer than Transformers, but for those of ZAYA1 (two convolutions in a
+/// row) and of RecurrentGemma, where both keep taps - 1.
+std::int64_t serving_rows(const json& shape, const json& kind) {
+  const bool is_cca = kind["kind"].get<std::string>().find("attention+conv+state") != std::string::npos &&
+                      shape[0] == 1280 && shape[1] == 2;
+  const bool is_rg_lru = kind.contains("state") && kind["state"][0]["shape"].size() == 1 && shape[1] == 3;
+  return shape[1].get<std::int64_t>() - (is_cca || is_rg_lru ? 0 : 1);
+}
+
+/// Elements of all tensors of a state as engines keep them.
 std::int64_t serving_elements(const json& kind) {
   std::int64_t elements = 0;
-  for (const json& conv : kind.value("conv", json::array())) elements += conv["shape"][0].get<std::int64_t>() *
-                                                                        (conv["shape"][1].get<std::int64_t>() - 1);
+  const json convs = kind.value("conv", json::array());
+  // Those of an n-gram embedding (3_convs) are an auxiliary layer of the model file.
+  const std::size_t count = kind["kind"] == "3_convs+state" ? 1 : convs.size();
+  for (std::size_t i = 0; i < count; ++i)
+    elements += convs[i]["shape"][0].get<std::int64_t>() * serving_rows(convs[i]["shape"], kind);
   for (const json& state : kind.value("state", json::array())) {
     std::int64_t product = 1;
     for (const json& extent : state["shape"]) product *= extent.get<std::int64_t>();
@@ -52,10 +64,20 @@ std::string attention_text(const AttentionSpec& layer) {
 std::string attention_text(const json& layer) {
   const std::int64_t window = layer.contains("window") ? layer["window"].get<std::int64_t>() : 0;
   if (layer.contains("latent"))
-    return fmt::format("latent {} {}, window {}", layer["latent"].get<std::int64_t>(), layer["rope"].get<std::int64_t>(),
-                       window);
+    return fmt::format("latent {} {}, window {}", layer["latent"].get<std::int64_t>(),
+                       layer["rope"].get<std::int64_t>(), window);
   return fmt::format("{} heads of {} and {}, window {}", layer["kv_heads"].get<std::int64_t>(),
                      layer["k_dim"].get<std::int64_t>(), layer["v_dim"].get<std::int64_t>(), window);
+}
+
+/// Elements of the convolutions of n-gram embeddings in all layers of a record; both keep 9 rows.
+std::int64_t embedding_elements(const json& record) {
+  std::int64_t elements = 0;
+  for (const json& run : record["runs"])
+    if (const json& kind = record["kinds"][run[0].get<std::string>()]; kind["kind"] == "3_convs+state")
+      elements += run[1].get<std::int64_t>() * kind["conv"][1]["shape"][0].get<std::int64_t>() *
+                  kind["conv"][1]["shape"][1].get<std::int64_t>();
+  return elements;
 }
 
 /// The first layer that is another than the record says; empty where all agree.
@@ -72,6 +94,9 @@ std::string difference(const ModelSpec& model, const json& record) {
       const std::int64_t state = layer.recurrent ? elements_of(*layer.recurrent) : 0;
       if (state != serving_elements(kind)) return fmt::format("layer {}: a state of {} elements", index, state);
     }
+  std::int64_t embeddings = 0;
+  for (const RecurrentSpec& layer : model.auxiliary) embeddings += elements_of(layer);
+  if (embeddings != embedding_elements(record)) return fmt::format("embeddings with {} elements", embeddings);
   return index == model.layers.size() ? "" : fmt::format("{} layers, not {}", model.layers.size(), index);
 }
 

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "engines/vllm/rules_0_33.h"
+#include "planner/spec_plans.h"
 #include "scenario_text.h"
 #include "scenarios/hf_config.h"
 #include "scenarios/json_tree.h"
@@ -95,12 +97,24 @@ TEST_CASE("golden: V heads of another size are read") {
   CHECK(model_of("\"v_head_dim\": 128,").layers == model_of("").layers);
 }
 
-TEST_CASE("edge: a quantised KV cache is named, with the flag that plans it") {
-  require_note("\"quantization_config\": {\"quant_method\": \"compressed-tensors\", "
-               "\"kv_cache_scheme\": {\"num_bits\": 8, \"type\": \"float\", \"strategy\": \"tensor\"}},",
-               "quantization_config.kv_cache_scheme", "--kv-dtype fp8 plans that");
-  require_note("\"quantization_config\": {\"quant_method\": \"modelopt\", \"kv_cache_quant_algo\": \"FP8\"},",
-               "quantization_config.kv_cache_quant_algo 'FP8'", "--kv-dtype fp8 plans that");
+TEST_CASE("golden: K and V of a checkpoint in 8 bits are those of the model, for engines that follow it") {
+  for (const std::string fields :
+       {"\"quantization_config\": {\"quant_method\": \"compressed-tensors\", "
+        "\"kv_cache_scheme\": {\"num_bits\": 8, \"type\": \"float\", \"strategy\": \"tensor\"}},",
+        "\"quantization_config\": {\"quant_method\": \"modelopt\", \"kv_cache_quant_algo\": \"FP8\"},"}) {
+    CHECK(notes_of(fields).empty());
+    const ModelSpec model = model_of(fields);
+    CHECK(model.kv_dtype == DType::fp8_e4m3);
+    EngineSpec engine{.rules = &rules_of_vllm_0_33};
+    CHECK(kv_dtype_of(model, engine) == DType::fp8_e4m3);
+    engine.kv_dtype = DType::bf16;
+    CHECK(kv_dtype_of(model, engine) == DType::bf16);
+    CHECK(kv_dtype_of(model, EngineSpec{}) == DType::bf16);
+  }
+  CHECK(!model_of("").kv_dtype);
+}
+
+TEST_CASE("edge: a quantised KV cache of another format is named, with the flag that plans it") {
   require_note("\"quantization_config\": {\"quantization\": {\"kv_cache_quant_algo\": \"NVFP4\"}},",
                "quantization_config.quantization.kv_cache_quant_algo 'NVFP4'", "--kv-dtype nvfp4 plans that");
   require_note("\"text_config\": {\"quantization_config\": {\"kv_cache_scheme\": "
@@ -128,12 +142,14 @@ TEST_CASE("golden: what is taken for granted of a class that is not known") {
   };
   const std::vector<std::string> all = notes("");
   REQUIRE(all.size() == 3);
-  CHECK(all[0] == "'my_own' is no class of transformers 5.23.0, so it is read by its fields; assumed: all layers are alike "
-                  "(no layer_types says otherwise)");
+  CHECK(all[0] ==
+        "'my_own' is no class of transformers 5.23.0, so it is read by its fields; assumed: all layers are alike "
+        "(no layer_types says otherwise)");
   CHECK(all[1].find("each query head has K and V of its own (no num_key_value_heads") != std::string::npos);
   CHECK(all[2].find("a head has its share of hidden_size (no head_dim") != std::string::npos);
-  CHECK(notes(", \"layer_types\": [\"full_attention\", \"full_attention\"], \"num_key_value_heads\": 2, \"head_dim\": 8")
-            .empty());
+  CHECK(
+      notes(", \"layer_types\": [\"full_attention\", \"full_attention\"], \"num_key_value_heads\": 2, \"head_dim\": 8")
+          .empty());
 }
 
 TEST_CASE("edge: multi-token-prediction layers are named under every name that configs give them") {

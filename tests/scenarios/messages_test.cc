@@ -220,7 +220,7 @@ TEST_CASE("edge: kinds of layer that cannot be read") {
   CHECK(message("{a: {heads: 2}}") == expected(10,
                                                ".a: key 'type' is missing; types: full_attention, sliding_window, "
                                                "chunked_local, mla, gdn, mamba2, mamba1, kda, short_conv, linear, "
-                                               "rg_lru, rwkv4, rwkv, xlstm, cca, none",
+                                               "rg_lru, rwkv4, rwkv, xlstm, cca, stream_convs, none",
                                                "{a: {heads: 2}}"));
 }
 

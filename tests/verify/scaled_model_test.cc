@@ -26,6 +26,7 @@ TEST_CASE("edge: ratios of heads stay, widths shrink to no less than eight chann
   CHECK(recurrent(Rwkv4Spec{4096, 4096}) == RecurrentSpec(Rwkv4Spec{16, 16}));
   CHECK(recurrent(RwkvSpec{7, 2048, 32, 64}) == RecurrentSpec(RwkvSpec{7, 8, 2, 8}));
   CHECK(recurrent(CcaSpec{8, 2, 128, 2, 2, 128}) == RecurrentSpec(CcaSpec{4, 1, 8, 2, 2, 8}));
+  CHECK(recurrent(StreamConvsSpec{8, 128, 4608}) == RecurrentSpec(StreamConvsSpec{1, 8, 18}));
   CHECK(recurrent(XlstmSpec{8, 256, 512}) == RecurrentSpec(XlstmSpec{1, 16, 32}));
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/parallel.h"
+#include "planner/spec_plans.h"
 #include "planner/cell_types.h"
 #include "planner/group_settings.h"
 #include "planner/plan.h"
@@ -66,7 +67,7 @@ void check_format(const ModelSpec& model, const EngineSpec& engine) {
 std::string why_unproven(const ModelSpec& model, const EngineSpec& engine) {
   if (engine.kv_format && !has_codec(*engine.kv_format))
     return fmt::format("values of {} are not computed here", to_string(*engine.kv_format));
-  if (!engine.kv_format && engine.kv_dtype.value_or(model.dtype) == DType::uint8)
+  if (!engine.kv_format && kv_dtype_of(model, engine) == DType::uint8)
     return "values of a network have a sign, and uint8 has none";
   if (engine.strategy == Strategy::pool_groups && !engine.own[group_key::use_kv_cache_manager_v2])
     return "how the first manager finds prefixes is not known";

@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "attention/key_mask.h"
 #include "attention/kv_codec_ref.h"
@@ -141,7 +142,12 @@ class DenseForward {
   DenseRun run(const std::vector<std::uint64_t>& contents);
 
  private:
-  void attend(const AttentionWeights& weights, const std::vector<Reals>& h);
+  /// K and V of a layer in every world.
+  struct Rows {
+    std::vector<Reals> keys, values;
+  };
+  Rows rows_of(const AttentionWeights& weights, const std::vector<Reals>& h);
+  void attend(const ForwardLayer& layer, const std::vector<Reals>& h);
   void recur(const RecurrentProjection& weights, const std::vector<Reals>& h);
   Reals attention(const AttentionWeights& weights, Reals& query, const Reals& key, const Reals& values,
                   World& world) const;
@@ -153,6 +159,7 @@ class DenseForward {
   const ForwardNetwork& network_;
   std::vector<World> worlds_;
   std::size_t tokens_ = 0;
+  std::map<std::int64_t, Rows> rows_;  // by layer
 };
 
 Reals DenseForward::projected(const Reals& x, const std::vector<float>& weights, std::int64_t inputs,
@@ -232,24 +239,34 @@ void add(Reals& x, const Reals& part) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] += part[i];
 }
 
-void DenseForward::attend(const AttentionWeights& weights, const std::vector<Reals>& h) {
-  const std::int64_t width = network_.width;
+DenseForward::Rows DenseForward::rows_of(const AttentionWeights& weights, const std::vector<Reals>& h) {
   const AttentionGeometry& a = weights.geometry;
-  std::vector<Reals> queries, keys, values;
+  Rows rows;
   for (std::size_t at = 0; at < worlds_.size(); ++at) {
     World& world = worlds_[at];
-    queries.push_back(projected(h[at], weights.query, width, world));
-    keys.push_back(projected(h[at], weights.key, width, world));
-    values.push_back(projected(h[at], weights.value, width, world));
-    rotate_heads(queries.back(), a.query_heads, a);
-    rotate_heads(keys.back(), a.kv_heads, a);
-    world.err_each(keys.back(), units_of_few);
+    rows.keys.push_back(projected(h[at], weights.key, network_.width, world));
+    rows.values.push_back(projected(h[at], weights.value, network_.width, world));
+    rotate_heads(rows.keys.back(), a.kv_heads, a);
+    world.err_each(rows.keys.back(), units_of_few);
   }
-  round_to({a.dtype, weights.key_codec, a.head_size_k}, keys);
-  round_to({a.dtype, weights.value_codec, a.head_size_v}, values);
-  const bool latent = a.kind == AttentionKind::mla;
+  round_to({a.dtype, weights.key_codec, a.head_size_k}, rows.keys);
+  round_to({a.dtype, weights.value_codec, a.head_size_v}, rows.values);
+  return rows;
+}
+
+void DenseForward::attend(const ForwardLayer& layer, const std::vector<Reals>& h) {
+  const AttentionWeights& weights = *layer.attention;
+  const AttentionGeometry& a = weights.geometry;
+  std::vector<Reals> queries;
+  for (std::size_t at = 0; at < worlds_.size(); ++at) {
+    queries.push_back(projected(h[at], weights.query, network_.width, worlds_[at]));
+    rotate_heads(queries.back(), a.query_heads, a);
+  }
+  if (!layer.reads) rows_[layer.number] = rows_of(weights, h);
+  const Rows& rows = rows_.at(layer.reads.value_or(layer.number));
+  const std::vector<Reals>& values = a.kind == AttentionKind::mla ? rows.keys : rows.values;
   for (std::size_t at = 0; at < worlds_.size(); ++at)
-    add(worlds_[at].x, attention(weights, queries[at], keys[at], latent ? keys[at] : values[at], worlds_[at]));
+    add(worlds_[at].x, attention(weights, queries[at], rows.keys[at], values[at], worlds_[at]));
 }
 
 /// Token by token where the state is to be off or rounded after each of them.
@@ -306,7 +323,7 @@ DenseRun DenseForward::run(const std::vector<std::uint64_t>& contents) {
   };
   for (const ForwardLayer& layer : network_.layers) {
     const std::vector<Reals> h = norms();
-    if (layer.attention) attend(*layer.attention, h);
+    if (layer.attention) attend(layer, h);
     if (layer.recurrent) recur(*layer.recurrent, h);
   }
   std::vector<Reals> results = norms();

@@ -239,7 +239,8 @@ void ForwardEngine::prepare_state(const LayerViews& views, const ForwardChunk& p
 
 const ForwardEngine::GroupStep& ForwardEngine::group_step(Step& step, std::int64_t group,
                                                           const AttentionGeometry& a) const {
-  if (const auto found = step.groups.find(group); found != step.groups.end()) return found->second;
+  const std::pair key{group, a.query_heads};
+  if (const auto found = step.groups.find(key); found != step.groups.end()) return found->second;
   const AttentionShape shape{a.query_heads, a.kv_heads, a.head_size_k, a.head_size_v,
                              key_mask(a.kind, a.window_tokens)};
   std::vector<bool> is_decode;
@@ -252,7 +253,7 @@ const ForwardEngine::GroupStep& ForwardEngine::group_step(Step& step, std::int64
   options.unified.unique_bias = UniqueBiasMode::gathered;
   for (const BackendWork& work : work_.backends)
     made.planned.push_back(build_metadata(work.backend, made.batch, options));
-  return step.groups.emplace(group, std::move(made)).first->second;
+  return step.groups.emplace(key, std::move(made)).first->second;
 }
 
 std::vector<float> ForwardEngine::run_backends(const GroupStep& group, const AttentionTensors& tensors,
@@ -278,39 +279,60 @@ std::vector<float> ForwardEngine::run_backends(const GroupStep& group, const Att
   return std::move(driving->out);
 }
 
-void ForwardEngine::attend(const ForwardLayer& layer, const LayerViews& views, Step& step, const std::vector<float>& h,
-                           std::vector<float>& x) {
+std::int64_t ForwardEngine::read_by(const ForwardLayer& layer) {
+  const std::int64_t source = layer.reads.value_or(layer.number);
+  if (!layer.reads || fault_ != ForwardFault::foreign_source) return source;
+  const auto is_like = [&](const ForwardLayer& other) {
+    if (!other.attention || other.reads || other.number == source || other.number > layer.number) return false;
+    AttentionGeometry geometry = other.attention->geometry;
+    geometry.query_heads = layer.attention->geometry.query_heads;
+    return geometry == layer.attention->geometry;
+  };
+  const auto other = std::find_if(network_.layers.begin(), network_.layers.end(), is_like);
+  if (other == network_.layers.end()) return source;
+  ++work_.planted;
+  return other->number;
+}
+
+void ForwardEngine::store_rows(const ForwardLayer& layer, AttentionTensors& tensors,
+                               std::span<const std::int64_t> slots, Step& step, const std::vector<float>& h) const {
   const AttentionWeights& weights = *layer.attention;
   const AttentionGeometry& a = weights.geometry;
-  const auto [key_layout, value_layout] =
-      key_value_bytes(*views.kv, *plan_.specs[views.kv->view.spec].attention);
-  std::vector<float> query = project(h, weights.query, network_.width);
-  std::vector<float> key = project(h, weights.key, network_.width);
-  rotate_heads(query, a.query_heads, a, step.positions);
+  auto& [key, value] = step.rows[layer.number];
+  key = project(h, weights.key, network_.width);
   rotate_heads(key, a.kv_heads, a, step.positions);
-  std::vector<float> value = project(h, weights.value, network_.width);  // mla: none yet
-  const GroupStep& group = group_step(step, views.kv->group, a);
-  const std::vector<std::int64_t>& slots = group.batch.common->slot_mapping;
-  AttentionTensors tensors;
-  tensors.mask = group.batch.shape.mask;
-  tensors.key = pools_.tensor(*views.kv, key_layout);
-  tensors.value = pools_.tensor(*views.kv, value_layout);
-  tensors.key_codec = weights.key_codec;
-  tensors.value_codec = weights.value_codec;
+  value = project(h, weights.value, network_.width);  // mla: none yet
   write_tokens(tensors.key, slots, key, tensors.key_codec);
   if (a.kind != AttentionKind::mla) write_tokens(tensors.value, slots, value, tensors.value_codec);
   // What was just stored takes part in this step as it will be read back in the next one.
   round_rows(tensors.key_codec, a.dtype, a.head_size_k, key);
   round_rows(tensors.value_codec, a.dtype, a.head_size_v, value);
-  if (a.kind == AttentionKind::mla) {
-    for (std::size_t token = 0; token < step.positions.size(); ++token)
-      value.insert(value.end(), key.begin() + static_cast<std::ptrdiff_t>(token * a.head_size_k),
-                   key.begin() + static_cast<std::ptrdiff_t>(token * a.head_size_k + a.head_size_v));
-  }
+  if (a.kind != AttentionKind::mla) return;
+  for (std::size_t token = 0; token < step.positions.size(); ++token)
+    value.insert(value.end(), key.begin() + static_cast<std::ptrdiff_t>(token * a.head_size_k),
+                 key.begin() + static_cast<std::ptrdiff_t>(token * a.head_size_k + a.head_size_v));
+}
+
+void ForwardEngine::attend(const ForwardLayer& layer, Step& step, const std::vector<float>& h, std::vector<float>& x) {
+  const AttentionWeights& weights = *layer.attention;
+  const AttentionGeometry& a = weights.geometry;
+  const std::int64_t source = read_by(layer);
+  const BoundView& kv = *views_.at(source).kv;
+  const auto [key_layout, value_layout] = key_value_bytes(kv, *plan_.specs[kv.view.spec].attention);
+  std::vector<float> query = project(h, weights.query, network_.width);
+  rotate_heads(query, a.query_heads, a, step.positions);
+  const GroupStep& group = group_step(step, kv.group, a);
+  AttentionTensors tensors;
+  tensors.mask = group.batch.shape.mask;
+  tensors.key = pools_.tensor(kv, key_layout);
+  tensors.value = pools_.tensor(kv, value_layout);
+  tensors.key_codec = weights.key_codec;
+  tensors.value_codec = weights.value_codec;
+  if (!layer.reads) store_rows(layer, tensors, group.batch.common->slot_mapping, step, h);
   tensors.num_query_heads = a.query_heads;
   tensors.query = query;
-  tensors.key_new = key;
-  tensors.value_new = value;
+  tensors.key_new = step.rows.at(source).key;
+  tensors.value_new = step.rows.at(source).value;
   tensors.scale = score_scale(a);
   add_rows(x, project(run_backends(group, tensors, layer.number), weights.output, a.query_heads * a.head_size_v));
 }
@@ -392,12 +414,11 @@ std::vector<std::vector<float>> ForwardEngine::run(std::span<const ForwardChunk>
       for (const double value : embedding(network_, (*chunk.contents)[position], position))
         x.push_back(static_cast<float>(value));
   work_.tokens += static_cast<std::int64_t>(x.size()) / network_.width;
-  Step step{chunks, positions_of(chunks), {}};
+  Step step{chunks, positions_of(chunks), {}, {}};
   for (const ForwardLayer& layer : network_.layers) {
     const std::vector<float> h = normalised(x, network_.width);
-    const LayerViews& views = views_.at(layer.number);
-    if (layer.attention) attend(layer, views, step, h, x);
-    if (layer.recurrent) recur(*layer.recurrent, views, chunks, h, x);
+    if (layer.attention) attend(layer, step, h, x);
+    if (layer.recurrent) recur(*layer.recurrent, views_.at(layer.number), chunks, h, x);
   }
   x = normalised(x, network_.width);
   std::vector<std::vector<float>> results;

@@ -120,17 +120,26 @@ class ForwardEngine {
     GroupBatch batch;
     std::vector<std::unique_ptr<const BackendMetadata>> planned;  // in the order of work_.backends
   };
+  /// K and V of the tokens of a step as they will be read back.
+  struct KeyValueRows {
+    std::vector<float> key, value;
+  };
   /// One step: its tokens, and its batch in each group, made by the group's first layer.
   struct Step {
     std::span<const ForwardChunk> chunks;
     std::vector<std::int64_t> positions;       // of all tokens
-    std::map<std::int64_t, GroupStep> groups;  // of attention
+    std::map<std::pair<std::int64_t, std::int64_t>, GroupStep> groups;  // of attention, by group and query heads
+    std::map<std::int64_t, KeyValueRows> rows;  // of the layers before
   };
   const GroupStep& group_step(Step& step, std::int64_t group, const AttentionGeometry& attention) const;
   /// (token, Hq, dv) of a layer by all backends.
   std::vector<float> run_backends(const GroupStep& group, const AttentionTensors& tensors, std::int64_t layer);
-  void attend(const ForwardLayer& layer, const LayerViews& views, Step& step, const std::vector<float>& normalised,
-              std::vector<float>& x);
+  /// The layer whose K and V this one reads, or with that fault planted another earlier one like it.
+  std::int64_t read_by(const ForwardLayer& layer);
+  /// Stores K and V of a layer and keeps them for the layers behind it.
+  void store_rows(const ForwardLayer& layer, AttentionTensors& tensors, std::span<const std::int64_t> slots, Step& step,
+                  const std::vector<float>& normalised) const;
+  void attend(const ForwardLayer& layer, Step& step, const std::vector<float>& normalised, std::vector<float>& x);
   void recur(const RecurrentProjection& weights, const LayerViews& views, std::span<const ForwardChunk> chunks,
              const std::vector<float>& normalised, std::vector<float>& x);
 

@@ -89,6 +89,9 @@ constexpr std::array forward_faults{
     ForwardFaultInfo{ForwardFault::lost_pages, "lost-pages", "a snapshot is hit whose K and V were evicted",
                      "eviction", "no prompt goes on from a snapshot whose K and V were evicted",
                      {.snapshots = true}},
+    ForwardFaultInfo{ForwardFault::foreign_source, "foreign-source",
+                     "a layer without K and V of its own reads those of another layer than it should", "shared-prefix",
+                     "no layer reads the K and V of one of several like it", {.blocks = true}},
 };
 
 }  // namespace

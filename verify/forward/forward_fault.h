@@ -39,6 +39,7 @@ enum class ForwardFault {
   short_keys,          ///< prefix keys leave out the tokens that a drafter looks ahead to
   foreign_snapshot,    ///< a hit goes on from the state of another snapshot
   lost_pages,          ///< a snapshot is hit whose K and V were evicted
+  foreign_source,      ///< a layer that shares K and V reads another layer than it should
 };
 
 /// A fault with its name on the command line, what it does and the case that finds it.

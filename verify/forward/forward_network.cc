@@ -34,6 +34,30 @@ AttentionWeights attention_weights(AttentionGeometry geometry, std::int64_t widt
           draw(mix(seed, 4), width, values)};
 }
 
+/// The layers of attention that read the K and V of others, with as many of their query heads as a rank has of the
+/// layers that they read.
+void add_readers(const ModelSpec& model, std::int64_t width, std::uint64_t seed,
+                 std::map<std::int64_t, ForwardLayer>& layers) {
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const std::optional<SharedKv>& shared = model.layers[i].shared;
+    if (!shared) continue;
+    const auto number = static_cast<std::int64_t>(i);
+    AttentionGeometry geometry = layers.at(shared->source).attention->geometry;
+    const std::int64_t of_source = model.layers[static_cast<std::size_t>(shared->source)].attention->query_heads;
+    if (of_source > 0) geometry.query_heads = shared->query_heads * geometry.query_heads / of_source;
+    AttentionWeights weights = layers.at(shared->source).attention.value();
+    const AttentionWeights own = attention_weights(geometry, width, mix(seed, 2 * i));
+    weights.geometry.query_heads = own.geometry.query_heads;
+    weights.query = own.query;
+    weights.output = own.output;
+    weights.key.clear();
+    weights.value.clear();
+    layers[number].number = number;
+    layers[number].reads = shared->source;
+    layers[number].attention = std::move(weights);
+  }
+}
+
 }  // namespace
 
 ForwardNetwork make_network(const ModelSpec& model, const CachePlan& plan, std::int64_t width, std::uint64_t seed) {
@@ -57,6 +81,7 @@ ForwardNetwork make_network(const ModelSpec& model, const CachePlan& plan, std::
         (tensor.name == "conv" ? layer.recurrent->conv_dtype : layer.recurrent->ssm_dtype) = tensor.dtype;
     }
   }
+  add_readers(model, width, seed, layers);
   const float share = 1 / std::sqrt(static_cast<float>(layers.size()));
   for (auto& [number, layer] : layers) {
     if (layer.attention)

@@ -17,7 +17,7 @@ struct AttentionWeights {
   AttentionGeometry geometry;  ///< of the plan, but head sizes count channels in a format with scales too
   KvCodec key_codec, value_codec;  ///< how K and V are cached; of a latent both the same
   std::vector<float> query;   ///< (Hq * dk, width)
-  std::vector<float> key;     ///< (Hkv * dk, width); mla: the whole latent
+  std::vector<float> key;     ///< (Hkv * dk, width); mla: the whole latent; empty where another layer's are read
   std::vector<float> value;   ///< (Hkv * dv, width); mla: empty, V is part of the latent
   std::vector<float> output;  ///< (width, Hq * dv)
   bool operator==(const AttentionWeights&) const = default;
@@ -36,6 +36,7 @@ struct RecurrentProjection {
 /// One layer: what reads the cache. Both parts read the same normalised row and both are added to it (Falcon-H1).
 struct ForwardLayer {
   std::int64_t number = 0;  ///< of the model; MTP layers go on counting
+  std::optional<std::int64_t> reads;  ///< set: the layer whose K and V its attention reads, without any of its own
   std::optional<AttentionWeights> attention;
   std::optional<RecurrentProjection> recurrent;
   bool operator==(const ForwardLayer&) const = default;

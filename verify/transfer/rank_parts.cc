@@ -150,6 +150,16 @@ PartedRows rows_of(const CcaSpec& layer) {
           .gates = taps};
 }
 
+PartedRows rows_of(const StreamConvsSpec& layer) {
+  // Not scattered, a stream of all channels is one part, which every rank keeps.
+  const std::int64_t count = layer.scattered ? layer.hidden_size : 1, width = layer.hidden_size / count;
+  const PartedRow streams{{"k", layer.kv_heads, layer.head_dim},
+                          {"v", layer.kv_heads, layer.head_dim},
+                          {"attention", count, width},
+                          {"mlp", count, width}};
+  return {.conv = streams, .input = streams, .output = streams};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> parts_on_rank(std::int64_t count, std::int64_t ranks, std::int64_t rank) {

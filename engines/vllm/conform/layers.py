@@ -8,12 +8,14 @@ from dataclasses import fields, replace
 from math import lcm
 from types import SimpleNamespace
 
+import torch
 from vllm.distributed import divide
 from vllm.model_executor.layers.attention.attention import Attention
 from vllm.model_executor.layers.attention.mla_attention import MLAAttention
 from vllm.model_executor.layers.attention_layer_base import AttentionLayerBase
 from vllm.model_executor.layers.mamba.abstract import MambaBase
 from vllm.model_executor.layers.mamba.mamba_utils import MambaStateDtypeCalculator, MambaStateShapeCalculator
+from vllm.model_executor.models.deepseek_v2 import DeepseekV32IndexerCache
 from vllm.utils.torch_utils import kv_cache_dtype_str_to_dtype
 from vllm.v1.attention.backend import AttentionBackend, AttentionType, MultipleOf
 from vllm.v1.attention.backends.registry import MambaAttentionBackendEnum
@@ -74,6 +76,22 @@ class AttentionLayer(AttentionLayerBase):
         spec = customize_attention_spec(self.backend, spec)
         marks = any(field.name == "is_draft" for field in fields(spec))  # since 0.33
         return replace(spec, is_draft=self.is_draft_layer) if marks else spec
+
+
+class IndexerLayer(AttentionLayerBase):
+    """What an indexer keeps beside its layer, whose spec the engine's own class of it makes."""
+
+    def __init__(self, told, backend, config):
+        self.head_dim, self.dtype, self.cache_config = told["bytes_per_entry"], torch.uint8, config.cache_config
+        self.tokens_per_entry = told["tokens_per_entry"]
+        self.backend = backend
+
+    def get_attn_backend(self):
+        return self.backend
+
+    def get_kv_cache_spec(self, vllm_config):
+        spec = DeepseekV32IndexerCache.get_kv_cache_spec(self, vllm_config)
+        return replace(spec, tokens_per_state=self.tokens_per_entry)
 
 
 def state_shapes(told, ranks, drafts):
@@ -169,9 +187,9 @@ class StateLayer(MambaBase):
         return replace(spec, num_prefill_checkpoint_blocks=1, prefill_checkpoint_alignment=at)
 
 
-def name_of(layer):
+def name_of(layer, indexer=False):
     """A name that sorts and is found again: drafts count on from the layers of the model."""
-    return f"layers.{layer['layer']}.{'state' if layer['kind'] == 'state' else 'attn'}"
+    return f"layers.{layer['layer']}.{'indexer' if indexer else 'state' if layer['kind'] == 'state' else 'attn'}"
 
 
 def number_of(name):
@@ -182,12 +200,17 @@ def layers_of(request, config):
     """Every layer of the model by its name, in the order of the model."""
     told = request["backend"]
     backend = backend_of(told, config.model_config.use_mla)
-    return {
-        name_of(layer): StateLayer(layer, config, told)
-        if layer["kind"] == "state"
-        else AttentionLayer(layer, backend, config)
-        for layer in request["model"]["layers"]
-    }
+    any_block = {"smallest_kernel_block": 1, "kernel_blocks": []}
+    of_indexers = backend_of(dict(told, heads=any_block), False)
+    layers = {}
+    for layer in request["model"]["layers"]:
+        is_state = layer["kind"] == "state"
+        layers[name_of(layer)] = (
+            StateLayer(layer, config, told) if is_state else AttentionLayer(layer, backend, config)
+        )
+        if layer.get("indexer"):
+            layers[name_of(layer, True)] = IndexerLayer(layer["indexer"], of_indexers, config)
+    return layers
 
 
 def model_class(layers, config):

@@ -21,12 +21,13 @@ from vllm.v1.worker.utils import AttentionGroup, select_common_block_size
 
 from configuration import Configuration
 from grouping import get_kv_cache_configs, grouped_by, plan_caches
-from layers import StateLayer, layers_of, model_class, number_of
+from layers import IndexerLayer, StateLayer, layers_of, model_class, number_of
 from replaying import replay
 
 STUBS = [
     "the configuration but for cache and scheduler: a bare object with the engine's own properties",
     "the backends of attention: they declare the kernel blocks and orders of the backend profile",
+    "the backends of indexers: they take any block and the same orders",
     "the class of the model: it has the layers of ours, whose specs the engine's own functions make",
     "which states the scans export: as the backend profile says",
 ]
@@ -201,7 +202,8 @@ def tensor_views(tensor, pool, layers, caches, order):
     view = create_kv_cache_views(pool, spec, caches.num_blocks, order, tensor, kernel_block_size=split)[0]
     if not is_state:
         group_of_layer = SimpleNamespace(kernel_block_size=kernel, kv_cache_spec=spec, backend=layer.backend)
-        return [view_of(number_of(name), "kv", AttentionGroup.map_kv_cache_to_kernel_blocks(group_of_layer, view))]
+        what = "indexer" if isinstance(layer, IndexerLayer) else "kv"
+        return [view_of(number_of(name), what, AttentionGroup.map_kv_cache_to_kernel_blocks(group_of_layer, view))]
     layer.bind_kv_cache(view)
     return [view_of(number_of(name), f"state {position}", one) for position, one in enumerate(layer.kv_cache)]
 

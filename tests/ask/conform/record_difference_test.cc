@@ -84,6 +84,8 @@ TEST_CASE("law: cases are the same for the same seed, and others for another") {
 TEST_CASE("edge: a model that keeps more than layers cannot be told of") {
   const ModelSpec& model = find_shipped_model("GLM-5.3-Flash")->model;
   CHECK_FALSE(can_be_told(model, *vllm_0_33.conformance));
-  CHECK(can_be_told(model, {.tells_indexers = true}));
+  CHECK(can_be_told(model, {.tells_indexers = ToldIndexers::one_with_ring}));
+  CHECK_FALSE(can_be_told(find_shipped_model("MiniMax-M3")->model, {.tells_indexers = ToldIndexers::one_with_ring}));
+  CHECK(can_be_told(find_shipped_model("MiniMax-M3")->model, {.tells_indexers = ToldIndexers::of_layers}));
   CHECK_THROWS_WITH_AS(conform_cases(vllm_0_33, {.models = {model}}), doctest::Contains("leave it out"), InputError);
 }

@@ -312,8 +312,12 @@ class States:
     def get_recurrent_state(self, layer, state_idx=0):
         return self.recurrent
 
-    def update_conv_state(self, conv, layer):
-        self.conv = conv
+    def update_conv_state(self, conv, layer, state_idx=0, conv_kernel_size=None):
+        self.conv = conv if conv_kernel_size is None else torch.cat([self.conv, conv], -1)
+        return self.conv
+
+    def is_recording_past(self, layer):
+        return True
 
     def update_recurrent_state(self, recurrent, layer):
         self.recurrent = recurrent
@@ -374,6 +378,38 @@ def cca(number, generator, queries, keys, size, taps, tokens, begins):
            "q and k before what the layer adds to them beside the convolutions"])
 
 
+def stream_convs(number, generator, heads, size, hidden, kernel, tokens, begins):
+    from transformers.models.inkling import modeling_inkling as package
+
+    widths = {"k": heads * size, "v": heads * size, "a": hidden, "m": hidden}
+    inputs = {name: drawn(generator, tokens, width) for name, width in widths.items()}
+    channels = sum(widths.values())
+    weights = {"conv_weight": drawn(generator, kernel, channels, low=-0.7, high=0.7),
+               "conv_bias": torch.zeros(channels).double()}
+    layers = [package.InklingShortConvolution(width, kernel, 0, 0).double() for width in widths.values()]
+    with torch.no_grad():
+        for layer, taps in zip(layers, weights["conv_weight"].T.split(list(widths.values()))):
+            layer.conv1d.weight.copy_(taps[:, None])
+    start = torch.zeros(kernel - 1, channels).double()
+    if begins != "zero":
+        start = drawn(generator, kernel - 1, channels)
+
+    def run(first, last, conv, _):
+        outputs, kept = [], []
+        for layer, name, before in zip(layers, widths, conv.T.split(list(widths.values()))):
+            states, rows = States(before[None], None), inputs[name][first:last]
+            with torch.no_grad():
+                outputs.append(layer(rows[None], states)[0] - rows)  # models add the row itself
+            kept.append(states.conv[0, :, states.conv.shape[-1] - kernel + 1 :].T)
+        return torch.cat(outputs, -1), torch.cat(kept, -1), None
+
+    write(f"stream_convs-{number}", "stream_convs",
+          {"kv_heads": heads, "head_dim": size, "hidden_size": hidden, "conv_kernel": kernel}, {**inputs, **weights},
+          list(widths), {"conv": "conv_weight", "conv_bias": "conv_bias"}, (start, None), run, [1, 2, 17, tokens - 20],
+          "transformers 5.23.0: inkling InklingShortConvolution.forward, one for each stream",
+          ["less the row itself, which the layer adds"])
+
+
 CASES = {
     "rg_lru": lambda g: (rg_lru(1, g, 12, 3, 4, 61, "zero"), rg_lru(2, g, 20, 2, 3, 47, "drawn")),
     "rwkv4": lambda g: (rwkv4(1, g, 9, 14, 61, "zero"), rwkv4(2, g, 6, 10, 47, "drawn")),
@@ -384,6 +420,7 @@ CASES = {
     ],
     "xlstm": lambda g: (xlstm(1, g, 2, 8, 6, 53, "zero"), xlstm(2, g, 3, 5, 10, 41, "drawn")),
     "cca": lambda g: (cca(1, g, 4, 2, 6, (2, 2), 53, "zero"), cca(2, g, 2, 1, 8, (3, 2), 41, "drawn")),
+    "stream_convs": lambda g: (stream_convs(1, g, 2, 3, 7, 4, 53, "zero"), stream_convs(2, g, 1, 4, 5, 3, 41, "drawn")),
 }
 
 if __name__ == "__main__":

@@ -37,8 +37,8 @@ std::size_t widest_line(const std::string& text) {
 /// What `explain` writes of these plans.
 std::string explained(const PlanSet& set, Format format) {
   std::string text;
-  write_explain({set.model, set.tensor_parallel, set.plans.size(), [&](std::size_t i) { return set.plans[i]; }}, format,
-                {}, [&](const std::string& piece) { text += piece; });
+  write_explain({set.model, set.tensor_parallel, set.plans.size(), {}, [&](std::size_t i) { return set.plans[i]; }},
+                format, {}, [&](const std::string& piece) { text += piece; });
   return text;
 }
 
@@ -81,10 +81,11 @@ TEST_CASE("law: explain writes plan by plan, in every format what it writes of e
       log += "m";
       return set.plans[i];
     };
-    write_explain({set.model, set.tensor_parallel, packs.size(), plan_at}, format, {}, [&](const std::string& piece) {
-      text += piece;
-      log += "w";
-    });
+    write_explain({set.model, set.tensor_parallel, packs.size(), {}, plan_at}, format, {},
+                  [&](const std::string& piece) {
+                    text += piece;
+                    log += "w";
+                  });
     CHECK(log == (format == Format::json ? "wmwmwmww" : "mwmwmw"));
     std::string joined;
     nlohmann::ordered_json plans = nlohmann::ordered_json::array();

@@ -134,7 +134,7 @@ TEST_CASE("golden: compact slots are the arenas of a dual pool, two-level pages 
 }
 
 TEST_CASE("law: windows take the ids of their plan, whatever the layout and the length") {
-  for (const AttentionKind kind : {AttentionKind::sliding_window, AttentionKind::chunked_local})
+  for (const AttentionKind kind : {AttentionKind::sliding_window, AttentionKind::chunked_local, AttentionKind::mla})
     for (const Strategy strategy : {Strategy::packed_attention, Strategy::dual_pool, Strategy::small_pages,
                                     Strategy::compact_slots, Strategy::two_level})
       for (const std::int64_t modules : {0, 1, 2}) {
@@ -144,6 +144,7 @@ TEST_CASE("law: windows take the ids of their plan, whatever the layout and the 
                                                 GdnSpec{2, 4, 16, 16, 4}, [](std::int64_t i) { return i % 2 == 1; });
         model.layers[3].attention->kind = kind;
         model.layers[3].attention->window_tokens = 67;
+        if (kind == AttentionKind::mla) model.layers[3].attention->kv_heads = 1;
         EngineSpec spec;
         spec.strategy = strategy;
         spec.memory_bytes = std::int64_t{64} << 20;
@@ -304,4 +305,27 @@ TEST_CASE("law: a unit of the user's decides what gdn exports wherever it is set
   const CacheGeometry geometry = geometry_of(shared, spec);
   CHECK(shared.prefix.match_unit_tokens == 2112);
   CHECK(geometry.resume_step() == 2112);
+}
+
+TEST_CASE("law: layers that share K and V change nothing that is replayed, nor do indexers in the table of one kind") {
+  ModelSpec plain = testing::hybrid_model("plain", 6, testing::latent_attention(64, 0), GdnSpec{2, 4, 16, 16, 4},
+                                          [](std::int64_t i) { return i % 2 == 1; });
+  ModelSpec dense = plain;
+  for (LayerSpec& layer : dense.layers) layer = {.attention = testing::latent_attention(64, 0)};
+  for (ModelSpec* const model : {&plain, &dense}) model->layers.resize(8);
+  ModelSpec shared = plain, indexed = dense;
+  shared.layers[6].shared = SharedKv{5, 2, std::nullopt};
+  shared.layers[7].shared = SharedKv{3, 2, std::nullopt};
+  indexed.layers[3].attention->indexer = IndexerSpec{33, 4};
+  indexed.layers[7].shared = SharedKv{3, 2, IndexerSpec{33, 4}};
+  EngineSpec spec{.rules = &rules_of_vllm_0_33, .cache_mode = CacheMode::align};
+  spec.cache_order = CacheOrder::blnhc;
+  spec.num_blocks = 2000;
+  const auto geometry = [&](const ModelSpec& model) {
+    return geometry_of(make_plan(model, spec, {.max_model_lens = {8192}}), spec);
+  };
+  CHECK(geometry(shared) == geometry(plain));
+  CHECK(geometry(indexed).attention_groups == geometry(dense).attention_groups);
+  CHECK(geometry(indexed).match_unit() == geometry(dense).match_unit());
+  CHECK(request_block_ids(geometry(indexed), 8192) == request_block_ids(geometry(dense), 8192));
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engines/vllm/rules.h"
+#include "planner/indexers.h"
 #include "planner/plan.h"
 #include "simulator/blocks/match_unit_rules.h"
 #include "tests/verify/forward/forward_models.h"
@@ -97,7 +98,7 @@ TEST_CASE("fault: every fault of an engine is found by the rules of 0.33, each b
       spec.fault = fault;
       spec.cases = {owner_of(info_of(fault))};
       const AttentionSpec& attention = fault == ForwardFault::early_release ? window : full;
-      const ForwardReport report = run_033(small_hybrid(family, DType::bf16, attention, 4), spec);
+      const ForwardReport report = run_033(testing::model_for(fault, family, DType::bf16, attention), spec);
       CHECK(report.caught());
       REQUIRE(report.weakest_find() != nullptr);
       CHECK(report.weakest_find()->times_allowed() > 3);

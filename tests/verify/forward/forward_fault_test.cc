@@ -62,7 +62,7 @@ void check_found(const ForwardFaultInfo& info, const AttentionSpec& attention) {
       CAPTURE(family_name(family));
       CAPTURE(text_of(caches));
       const ForwardReport report =
-          run(small_hybrid(family, caches.model, attention, 4), caches, info.fault, owner_of(info));
+          run(testing::model_for(info.fault, family, caches.model, attention), caches, info.fault, owner_of(info));
       CHECK(report.caught());
       REQUIRE(report.weakest_find() != nullptr);
       CHECK(report.weakest_find()->planted > 0);

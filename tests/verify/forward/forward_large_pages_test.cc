@@ -78,7 +78,7 @@ TEST_CASE("fault: every fault of an engine with block tables is found") {
     spec.cases = {owner_of(info_of(fault))};
     const bool gives_back = fault == ForwardFault::early_release;
     const AttentionSpec attention = gives_back ? AttentionSpec{AttentionKind::sliding_window, 4, 2, 16, 16, 20} : full;
-    const ForwardReport report = run(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, attention, 4), spec);
+    const ForwardReport report = run(testing::model_for(fault, GdnSpec{2, 4, 16, 16, 4}, DType::fp32, attention), spec);
     CHECK(report.caught());
     REQUIRE(report.weakest_find() != nullptr);
     CHECK(report.weakest_find()->times_allowed() > 3);

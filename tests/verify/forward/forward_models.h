@@ -32,9 +32,18 @@ inline ModelSpec small_hybrid(const RecurrentSpec& recurrent, DType dtype,
 inline std::vector<RecurrentSpec> small_families() {
   return {GdnSpec{2, 4, 16, 16, 4},  Mamba2Spec{8, 8, 16, 2, 4, 16}, Mamba1Spec{32, 16, 4},
           KdaSpec{2, 16, 4, false}, KdaSpec{2, 16, 4, true},        ShortConvSpec{64, 3},
-          LinearAttentionSpec{4, 16}, RgLruSpec{64, 4, 4},               Rwkv4Spec{32, 64},
-          RwkvSpec{5, 32, 4, 16},    RwkvSpec{6, 32, 4, 16},            RwkvSpec{7, 32, 4, 16},
-          XlstmSpec{4, 16, 16},      CcaSpec{4, 2, 8, 2, 2, 32}};
+          LinearAttentionSpec{4, 16}, RgLruSpec{64, 4, 4},          Rwkv4Spec{32, 64},
+          RwkvSpec{6, 32, 4, 16},    RwkvSpec{7, 32, 4, 16},        XlstmSpec{4, 16, 16},
+          CcaSpec{4, 2, 8, 2, 2, 32}, StreamConvsSpec{2, 16, 16, 4}};
+}
+
+/// Four such layers, and behind them one that reads the K and V of the last where the fault is about such.
+inline ModelSpec model_for(ForwardFault fault, const RecurrentSpec& recurrent, DType dtype,
+                           const AttentionSpec& attention) {
+  ModelSpec model = small_hybrid(recurrent, dtype, attention, 4);
+  if (fault == ForwardFault::foreign_source)
+    model.layers.push_back({.shared = SharedKv{3, attention.query_heads, std::nullopt}});
+  return model;
 }
 
 /// The case that finds a planted fault of an engine.

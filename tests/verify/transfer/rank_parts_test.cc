@@ -29,7 +29,9 @@ std::vector<RecurrentSpec> families() {
           RwkvSpec{.version = 6, .hidden_size = 5, .heads = 4, .head_dim = 3},
           RwkvSpec{.version = 7, .hidden_size = 5, .heads = 4, .head_dim = 3},
           XlstmSpec{.heads = 4, .key_head_dim = 3, .value_head_dim = 5},
-          CcaSpec{.query_heads = 8, .kv_heads = 4, .head_dim = 3, .grouped_kernel = 3, .delayed_size = 5}};
+          CcaSpec{.query_heads = 8, .kv_heads = 4, .head_dim = 3, .grouped_kernel = 3, .delayed_size = 5},
+          StreamConvsSpec{.kv_heads = 4, .head_dim = 3, .hidden_size = 8},
+          StreamConvsSpec{.kv_heads = 4, .head_dim = 3, .hidden_size = 8, .scattered = true}};
 }
 
 std::vector<float> drawn(std::uint64_t seed, std::int64_t count) {

@@ -43,6 +43,8 @@ TEST_CASE("transfer proof: recurrent layers of every family, between one and eig
       {"rwkv4", Rwkv4Spec{.hidden_size = 12, .attention_size = 16}},
       {"rwkv 7", RwkvSpec{.version = 7, .hidden_size = 12, .heads = 8, .head_dim = 4}},
       {"cca", CcaSpec{.query_heads = 16, .kv_heads = 8, .head_dim = 4, .delayed_size = 6}},
+      {"stream_convs", StreamConvsSpec{.kv_heads = 8, .head_dim = 4, .hidden_size = 16}},
+      {"stream_convs scattered", StreamConvsSpec{.kv_heads = 8, .head_dim = 4, .hidden_size = 16, .scattered = true}},
       {"xlstm", XlstmSpec{.heads = 8, .key_head_dim = 4, .value_head_dim = 6}},
       {"a convolution of one tap", GdnSpec{.key_heads = 8, .value_heads = 8, .key_head_dim = 8, .value_head_dim = 4,
                                            .conv_kernel = 1}}};

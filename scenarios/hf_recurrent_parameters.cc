@@ -101,6 +101,8 @@ Checked rwkv_parameters(const HfShape& layer) {
 }  // namespace
 
 std::int64_t hf_recurrent_parameters(const HfShape& layer, std::string_view family, const YamlNode* kind) {
+  // Convolutions inside attention are counted with it.
+  if (layer.number({"cca_time0", "d_rel"}) != 0) return 0;
   if (const Checked width = layer.number({"lru_width"}); width != 0) return gated_recurrence_parameters(layer, width);
   if (layer.number({"attention_hidden_size"}) != 0 && layer.number({"num_attention_heads"}) == 0)
     return rwkv_parameters(layer);

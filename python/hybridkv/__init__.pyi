@@ -107,6 +107,8 @@ class Spec(Record):
     kernel_block_size_tokens: int
     # a1: K and V of one token in one layer on one rank.
     bytes_per_token: int
+    # Of an indexer whose entries stand for several tokens: so many share those bytes; default 1.
+    tokens_per_entry: int
     # What one recurrent layer keeps for one sequence position.
     state: Record
     # N * B * a1 of attention, M of recurrent layers.
@@ -281,6 +283,8 @@ class Plan(Record):
     arenas: Records[Arena]
     # The same lanes in one list, where pools have pages or ids of their own.
     lanes: Records[Record]
+    # Layers that cache no K and V and read those of another one.
+    shared_kv: Records[Record]
     # The two pools of an engine with a radix tree; left out for engines with blocks.
     radix: Record
     # How memory was shared between blocks and states; of strategy pool_groups alone.

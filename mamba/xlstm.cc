@@ -45,13 +45,13 @@ struct ChunkGates {
   GateSums scale;      ///< m after each token
 };
 
-ChunkGates chunk_gates(const ChunkRows& rows, const HeadColumns& at, float decay_log, float scale) {
+ChunkGates chunk_gates(const ChunkRows& rows, const HeadColumns& at, float decay_log, float bias, float scale) {
   ChunkGates gates{GateSums(rows.tokens), GateSums(rows.tokens), GateSums(rows.tokens)};
   double sum = 0, largest = scale;
   for (std::int64_t token = 0; token < rows.tokens; ++token) {
     sum -= softplus(decay_log - rows.input(token)[at.f]);
     gates.forgotten[token] = sum;
-    gates.input[token] = rows.input(token)[at.i] - sum;
+    gates.input[token] = rows.input(token)[at.i] + bias - sum;
     largest = std::max(largest, gates.input[token]);
     gates.scale[token] = sum + largest;
   }
@@ -60,11 +60,11 @@ ChunkGates chunk_gates(const ChunkRows& rows, const HeadColumns& at, float decay
 
 /// All tokens of one head by products of matrices: the normaliser is one value more, whose input is one everywhere.
 void run_xlstm_head(const XlstmSpec& spec, const ChunkRows& rows, const HeadColumns& at, float decay_log,
-                    float* state, float* output) {
+                    float bias, float* state, float* output) {
   const std::int64_t values = spec.value_head_dim, keys = spec.key_head_dim;
   float& scale = state[(values + 1) * keys];
   Eigen::Map<HeadMatrix> memory(state, values + 1, keys);
-  const ChunkGates gates = chunk_gates(rows, at, decay_log, scale);
+  const ChunkGates gates = chunk_gates(rows, at, decay_log, bias, scale);
   const HeadMatrix query = head_matrix(rows, at.q, keys) / std::sqrt(static_cast<float>(keys));
   const HeadMatrix key = head_matrix(rows, at.k, keys), value = head_matrix(rows, at.v, values, true);
   HeadMatrix weights = query * key.transpose();
@@ -130,7 +130,8 @@ std::vector<AxisRule> axis_rules(const XlstmSpec& layer, const StateContext& con
 
 LayerSizes sizes_of(const XlstmSpec& layer) {
   const std::int64_t keys = layer.heads * layer.key_head_dim, values = layer.heads * layer.value_head_dim;
-  return {.input = 2 * keys + values + 2 * layer.heads, .output = values, .decay_log = layer.heads};
+  return {.input = 2 * keys + values + 2 * layer.heads, .output = values, .decay_log = layer.heads,
+          .step_bias = layer.heads};
 }
 
 std::vector<ChannelSection> sections_of(const XlstmSpec&) { return {}; }
@@ -155,14 +156,14 @@ void run_token(const XlstmSpec& spec, const RecurrentWeights& weights, std::span
     const std::span<double> memory = std::span(state.ssm).subspan(head * head_numbers(spec), head_numbers(spec));
     const reference::Row q = input.subspan(at.q, keys), k = input.subspan(at.k, keys);
     const double forget = std::log(sigmoid(input[at.f] - weights.decay_log[head])), before = memory.back();
-    const double after = std::max(forget + before, input[at.i]);
+    const double gate = input[at.i] + weights.step_bias[head], after = std::max(forget + before, gate);
     memory.back() = after;
     std::vector<double> read;
     for (std::int64_t row = 0; row <= values; ++row) {
       const double value = row < values ? input[at.v + row] : 1;
       const std::span<double> of_keys = memory.subspan(row * keys, keys);
       for (std::int64_t i = 0; i < keys; ++i)
-        of_keys[i] = std::exp(forget + before - after) * of_keys[i] + std::exp(input[at.i] - after) * value * k[i];
+        of_keys[i] = std::exp(forget + before - after) * of_keys[i] + std::exp(gate - after) * value * k[i];
       read.push_back(reference::dot(of_keys, q) / std::sqrt(static_cast<double>(keys)));
     }
     const double norm = std::max(std::abs(read.back()), std::exp(-after)) + least_normaliser;
@@ -172,7 +173,7 @@ void run_token(const XlstmSpec& spec, const RecurrentWeights& weights, std::span
 
 void run_chunk(const XlstmSpec& spec, const RecurrentWeights& weights, const ChunkRows& rows, RunningState& state) {
   for (std::int64_t head = 0; head < spec.heads; ++head)
-    run_xlstm_head(spec, rows, HeadColumns(spec, head), weights.decay_log[head],
+    run_xlstm_head(spec, rows, HeadColumns(spec, head), weights.decay_log[head], weights.step_bias[head],
                    state.ssm.data() + head * head_numbers(spec), rows.outputs + head * spec.value_head_dim);
 }
 

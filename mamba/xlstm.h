@@ -9,9 +9,9 @@ namespace hybridkv {
 /// Row of a token, "|" between parts:
 ///   q (H*Dk) | k (H*Dk) | v (H*Dv) | i (H) | f (H)  -> h (H*Dv)
 /// Per head, with memory C of (value, key), normaliser n of (key) and m, the log of the scale of both:
-///   l = log sigmoid(f - A_log),  m' = max(l + m, i),  a = exp(l + m - m'),  b = exp(i - m')
+///   l = log sigmoid(f - A_log),  m' = max(l + m, j),  a = exp(l + m - m'),  b = exp(j - m')
 ///   C = a C + b v k^T,  n = a n + b k,  h = C q / (max(|n . q|, exp(-m')) + 1e-6), q divided by sqrt(Dk)
-/// A_log (head) is minus the bias of the forget gate. Gates come with their soft caps.
+/// j = i + dt_bias, and A_log (head) is minus the bias of the forget gate. Gates come with their soft caps.
 /// Source: Beck et al., xLSTM, 2024; transformers mlstm_recurrent_step_native.
 ///
 /// Example: xLSTM-7B at TP1: ssm (8, 131329) fp32: 512 rows of 256 keys, their normaliser and scale; 4,202,528 bytes.

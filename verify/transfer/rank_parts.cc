@@ -133,7 +133,8 @@ PartedRows rows_of(const XlstmSpec& layer) {
                     {"i", layer.heads, 1},
                     {"f", layer.heads, 1}},
           .output = {{"h", layer.heads, layer.value_head_dim}},
-          .decay_log = {{"head", layer.heads, 1}}};
+          .decay_log = {{"head", layer.heads, 1}},
+          .step_bias = {{"head", layer.heads, 1}}};
 }
 
 PartedRows rows_of(const CcaSpec& layer) {

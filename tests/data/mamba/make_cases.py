@@ -280,7 +280,7 @@ def xlstm(number, generator, heads, keys, values, tokens, begins):
     widths = {"q": keys, "k": keys, "v": values, "i": 1, "f": 1}
     inputs = {name: drawn(generator, tokens, heads * width) for name, width in widths.items()}
     # Minus the bias of the forget gate, as the library here counts decays.
-    weights = {"decay": drawn(generator, heads, low=-5, high=1)}
+    weights = {"decay": drawn(generator, heads, low=-5, high=1), "bias": drawn(generator, heads, low=-3, high=1)}
     numbers = (values + 1) * keys + 1
     ssm = torch.zeros(heads, numbers).double() if begins == "zero" else drawn(generator, heads, numbers)
 
@@ -289,13 +289,15 @@ def xlstm(number, generator, heads, keys, values, tokens, begins):
                 for name, width in widths.items()}
         memory = ssm[:, : values * keys].reshape(heads, values, keys).transpose(1, 2)[None]
         out, (memory, normaliser, scale) = package.mlstm_recurrent_sequence_native(
-            part["q"], part["k"], part["v"], part["i"][..., 0], part["f"][..., 0] - weights["decay"][None, :, None],
+            part["q"], part["k"], part["v"], part["i"][..., 0] + weights["bias"][None, :, None],
+            part["f"][..., 0] - weights["decay"][None, :, None],
             memory, ssm[None, :, values * keys : -1], ssm[None, :, -1:], True, dtype_state=torch.float64)
         state = [memory[0].transpose(1, 2).reshape(heads, -1), normaliser[0], scale[0]]
         return out[0].transpose(0, 1).reshape(last - first, -1), None, torch.cat(state, -1)
 
     write(f"xlstm-{number}", "xlstm", {"heads": heads, "key_head_dim": keys, "value_head_dim": values},
-          {**inputs, **weights}, list(widths), {"decay_log": "decay"}, (None, ssm), run, [1, 2, 17, tokens - 20],
+          {**inputs, **weights}, list(widths), {"decay_log": "decay", "step_bias": "bias"},
+          (None, ssm), run, [1, 2, 17, tokens - 20],
           "transformers 5.23.0: xlstm mlstm_recurrent_sequence_native",
           ["without the soft caps of the gates, which come before", "state: memory (value, key), normaliser, scale"])
 

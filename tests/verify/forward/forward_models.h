@@ -29,11 +29,12 @@ inline ModelSpec small_hybrid(const RecurrentSpec& recurrent, DType dtype,
   return model;
 }
 
+/// Sizes of states are powers of two where they can be, so that pages of several states stay small.
 inline std::vector<RecurrentSpec> small_families() {
   return {GdnSpec{2, 4, 16, 16, 4},  Mamba2Spec{8, 8, 16, 2, 4, 16}, Mamba1Spec{32, 16, 4},
           KdaSpec{2, 16, 4, false}, KdaSpec{2, 16, 4, true},        ShortConvSpec{64, 3},
           LinearAttentionSpec{4, 16}, RgLruSpec{64, 4, 4},          Rwkv4Spec{32, 64},
-          RwkvSpec{6, 32, 4, 16},    RwkvSpec{7, 32, 4, 16},        XlstmSpec{4, 16, 16},
+          RwkvSpec{6, 32, 4, 16},    RwkvSpec{7, 32, 4, 16},        XlstmSpec{4, 15, 16},
           CcaSpec{4, 2, 8, 2, 2, 32}, StreamConvsSpec{2, 16, 16, 4}};
 }
 

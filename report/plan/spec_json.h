@@ -72,8 +72,8 @@ void fields(Archive& archive, T& spec) {
           "b: sub-block that the attention kernel addresses; divides the block.");
   archive.unless_default("bytes_per_token", spec.bytes_per_token,
                          {"a1: K and V of one token in one layer on one rank.", 1});
-  archive.unless_default("tokens_per_entry", spec.tokens_per_entry,
-                         "Of an indexer whose entries stand for several tokens: so many share those bytes; default 1.");
+  archive.unless("tokens_per_entry", spec.tokens_per_entry, 1,
+                 {"Of an indexer whose entries stand for several tokens: so many share those bytes; default 1.", 1});
   archive.unless_default("state", spec.state);
   archive("unpadded_page_bytes", spec.unpadded_page_bytes, "N * B * a1 of attention, M of recurrent layers.");
   archive("padding_percent", spec.padding_percent, "100 * (P - unpadded) / unpadded.");

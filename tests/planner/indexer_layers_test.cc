@@ -5,6 +5,7 @@
 
 #include "engines/sglang/rules.h"
 #include "engines/vllm/rules.h"
+#include "planner/allocated_tensors.h"
 #include "planner/indexers.h"
 #include "planner/plan.h"
 #include "planner/tree_settings.h"
@@ -67,6 +68,13 @@ TEST_CASE("golden: layers of one kind lie in four orders with their indexers, of
     CHECK(plan.num_blocks() == 29'289);
     CHECK(plan.view_error.empty());
     CHECK(testing::broken_law(plan) == "");
+    // Where its functions put the rows of the first indexer.
+    const bool layers_outside = order == CacheOrder::lbnhc || order == CacheOrder::lbhnc;
+    const AllocatedTensor indexers = allocated_tensors(plan).back();
+    CHECK(indexers.layers.front() == 3);
+    CHECK(indexers.layer_stride == (layers_outside ? 119'967'744 : 4096));
+    CHECK(indexers.block_stride == (layers_outside ? 4096 : 2'199'552));
+    CHECK(indexers.offset_bytes == (layers_outside ? 57'584'517'120 : 1'966'080));
   }
   engine.cache_order = CacheOrder::bhlnc;
   CHECK_THROWS_AS(plan_of(minimax_m3(), engine), SpecError);

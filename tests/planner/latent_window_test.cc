@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "engines/vllm/rules.h"
+#include "planner/allocated_tensors.h"
 #include "planner/plan.h"
 #include "tests/planner/arrangement_laws.h"
 #include "tests/planner/models.h"
@@ -60,6 +61,19 @@ TEST_CASE("golden: latents with a window beside others and their indexers share 
   CHECK(plan.num_blocks() == 108'848);
   CHECK(plan.capacity.front().blocks_per_request == 4162);
   CHECK(plan.capacity.front().max_concurrency == 26.152811148486304);
+  const std::int64_t tensors[][5] = {{0, 13, 18'432, 591'872, 0},
+                                     {0, 13, 2112, 591'872, 239'616},
+                                     {2, 17, 34'816, 591'872, 0},
+                                     {3, 16, 34'816, 591'872, 0}};
+  const std::vector<AllocatedTensor> ours = allocated_tensors(plan);
+  REQUIRE(ours.size() == std::size(tensors));
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    CHECK(ours[i].layers.front() == tensors[i][0]);
+    CHECK(std::ssize(ours[i].layers) == tensors[i][1]);
+    CHECK(ours[i].layer_stride == tensors[i][2]);
+    CHECK(ours[i].block_stride == tensors[i][3]);
+    CHECK(ours[i].offset_bytes == tensors[i][4]);
+  }
   CHECK(testing::broken_law(plan) == "");
 }
 

@@ -237,7 +237,7 @@ TEST_CASE("golden: layers that share K and V, an index, or have heads of their o
         "  a: {type: full_attention, query_heads: 8, kv_heads: 2, head_size: 256}\n"
         "  s: {type: shared_kv, query_heads: 8, of: w}\n"
         "  b: {type: shared_kv, query_heads: 8, of: a}\n"
-        "layers: \"w4aws3b\"\n");
+        "layers: \"w4awsssb\"\n");
   CHECK(
       model(
           "\"model_type\": \"hy_v4\", \"num_hidden_layers\": 3, \"indexer_types\": [\"full\", \"shared\", \"full\"]") ==

@@ -191,8 +191,8 @@ TEST_CASE("edge: an unknown model names the closest shipped ones") {
   CHECK(message("Qwen3.5-397B") ==
         "bad.yaml:1:8: model: unknown model 'Qwen3.5-397B'; did you mean 'Qwen3.5-397B-A17B'?\n"
         "  model: Qwen3.5-397B\n         ^");
-  CHECK(message("llama") == "bad.yaml:1:8: model: unknown model 'llama'; `hybridkv models` lists the shipped ones\n"
-                            "  model: llama\n         ^");
+  CHECK(message("bart9") == "bad.yaml:1:8: model: unknown model 'bart9'; `hybridkv models` lists the shipped ones\n"
+                            "  model: bart9\n         ^");
   CHECK(message("my.yaml") == "bad.yaml:1:8: model: unknown model 'my.yaml'; for a file write {file: my.yaml}\n"
                               "  model: my.yaml\n         ^");
   CHECK(message("{file: nope.yaml}") ==
@@ -217,11 +217,12 @@ TEST_CASE("edge: kinds of layer that cannot be read") {
                                                  "{ab: {type: gdn}}"));
   CHECK(message("{a: {type: gnd}}") == expected(20, ".a.type: unknown type 'gnd'; did you mean 'gdn'?",
                                                 "{a: {type: gnd}}"));
-  CHECK(message("{a: {heads: 2}}") == expected(10,
-                                               ".a: key 'type' is missing; types: full_attention, sliding_window, "
-                                               "chunked_local, mla, gdn, mamba2, mamba1, kda, short_conv, linear, "
-                                               "rg_lru, rwkv4, rwkv, xlstm, cca, stream_convs, none",
-                                               "{a: {heads: 2}}"));
+  CHECK(message("{a: {heads: 2}}") ==
+        expected(10,
+                 ".a: key 'type' is missing; types: full_attention, sliding_window, "
+                 "chunked_local, mla, shared_kv, gdn, mamba2, mamba1, kda, short_conv, linear, "
+                 "rg_lru, rwkv4, rwkv, xlstm, cca, stream_convs, none",
+                 "{a: {heads: 2}}"));
 }
 
 TEST_CASE("edge: a key of another type of kind") {
@@ -275,8 +276,8 @@ TEST_CASE("edge: a scenario that is not there") {
   CHECK(error_of([] { load_scenario("qwen3.5-397"); }) ==
         "qwen3.5-397: no such file, nor a scenario or a model that comes with hybridkv; did you mean 'qwen3.5-397b' or "
         "'Qwen3.5-397B-A17B'?");
-  CHECK(error_of([] { load_scenario("llama"); }).starts_with(
-      "llama: no such file, nor a scenario or a model that comes with hybridkv; scenarios: example, "));
+  CHECK(error_of([] { load_scenario("bart9"); }).starts_with(
+      "bart9: no such file, nor a scenario or a model that comes with hybridkv; scenarios: example, "));
   CHECK(error_of([] { load_scenario("nowhere/qwen3.5-397b.yaml"); }) ==
         "nowhere/qwen3.5-397b.yaml: no such file; a scenario 'qwen3.5-397b' is shipped and found by that name");
   CHECK(error_of([] { load_scenario("/"); }) == "/: is a directory, not a file");

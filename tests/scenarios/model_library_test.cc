@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
 #include <map>
 
 #include "csv_rows.h"
@@ -83,6 +85,9 @@ TEST_CASE("golden: every shipped model has the layers of the architecture table"
     ++seen[find_shipped_model(model.name)->file];
   }
   for (const Row& row : rows_of("attention_architectures.csv")) ++seen[find_shipped_model(row.at("model"))->file];
+  // The others are what their published configs say: hf_config_test.cc.
+  for (const auto& entry : std::filesystem::directory_iterator(HYBRIDKV_TEST_DATA "/scenarios/configs"))
+    if (const ShippedModel* shipped = find_shipped_model(entry.path().stem().string())) ++seen[shipped->file];
   CHECK(seen.size() == shipped_models().size());
 }
 

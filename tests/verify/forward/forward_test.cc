@@ -46,7 +46,7 @@ TEST_CASE("law: every family in every pack size computes through pages what it c
       if (pack != 1 && pack != 3) spec.modes = {CacheMode::align};
       const ForwardReport report = run_n(small_hybrid(family, DType::fp32), pack, spec);
       check_passed(report);
-      for (const ForwardResult& result : report.results) CHECK(result.tolerance < 1.2e-5);
+      for (const ForwardResult& result : report.results) CHECK(result.tolerance < 1.6e-5);
     }
 }
 

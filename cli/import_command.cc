@@ -96,13 +96,14 @@ void add_import_command(CLI::App& app, CommandAction& action) {
   command->footer(
       "Examples:\n"
       "  hybridkv import config.json\n"
-      "  hybridkv import hf://Qwen/Qwen3-8B --explain\n"
+      "  hybridkv import config.json --explain\n"
       "  hybridkv import config.json --name my-hybrid -o my-hybrid.yaml\n"
       "  hybridkv plan --model my-hybrid.yaml --memory 40G --max-model-len 32k\n"
       "  hybridkv plan --model config.json --memory 40G --max-model-len 32k\n"
       "The last one plans a config directly. A config is read by what it says of its\n"
       "layers, with the defaults of its class in Transformers where it is silent; what\n"
-      "it declares of caches and no model file holds is said.");
+      "it declares of caches and no model file holds is said. hf://Qwen/Qwen3-8B is the\n"
+      "config that `hf download Qwen/Qwen3-8B config.json` has fetched.");
   command->callback([options, &action] { action = [options] { return run_import(*options); }; });
 }
 

@@ -87,6 +87,9 @@ void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& deri
   derivation.push_back({{"pages" + of, spec.num_pages, ""}, "pages = ceil(layers / layers a page)",
                         {{"layers", layers, ""}, {"layers a page", spec.layers_per_page, ""}},
                         cited(*plan.rules, RuleOf::packs)});
+  if (spec.tokens_per_entry > 1)
+    derivation.push_back({{"tokens an entry" + of, spec.tokens_per_entry, "tokens"},
+                          "as the model's indexer pools them", {}, cited(*plan.rules, RuleOf::packs)});
   if (spec.state)
     derivation.push_back({{"unpadded page" + of, spec.unpadded_page_bytes, "bytes"}, "unpadded = M",
                           {{"M", spec.state->bytes, "bytes"}}, cited(*plan.rules, RuleOf::blocks)});

@@ -25,21 +25,19 @@ Json name_or_null(const std::optional<Value>& value) {
   return value ? Json(to_string(*value)) : Json();
 }
 
-Json told_indexer(const std::optional<IndexerSpec>& indexer) {
-  if (!indexer) return nullptr;
-  return {{"bytes_per_entry", indexer->bytes_per_entry}, {"tokens_per_entry", indexer->tokens_per_entry}};
-}
-
 Json told(std::int64_t number, const AttentionSpec& layer, bool draft) {
-  return {{"layer", number},
-          {"kind", to_string(layer.kind)},
-          {"query_heads", layer.query_heads},
-          {"kv_heads", layer.kv_heads},
-          {"head_size_k", layer.head_size_k},
-          {"head_size_v", layer.head_size_v},
-          {"window_tokens", layer.window_tokens},
-          {"indexer", told_indexer(layer.indexer)},
-          {"draft", draft}};
+  Json json{{"layer", number},
+            {"kind", to_string(layer.kind)},
+            {"query_heads", layer.query_heads},
+            {"kv_heads", layer.kv_heads},
+            {"head_size_k", layer.head_size_k},
+            {"head_size_v", layer.head_size_v},
+            {"window_tokens", layer.window_tokens},
+            {"draft", draft}};
+  if (layer.indexer)
+    json["indexer"] = {{"bytes_per_entry", layer.indexer->bytes_per_entry},
+                       {"tokens_per_entry", layer.indexer->tokens_per_entry}};
+  return json;
 }
 
 Json told(std::int64_t number, const RecurrentSpec& layer) {

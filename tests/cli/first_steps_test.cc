@@ -74,7 +74,7 @@ TEST_CASE("edge: a unit that stands apart from its number, and separators that l
 
 TEST_CASE("edge: the name of a model with its organisation in front is no file alone") {
   require_refused("plan Qwen/Qwen3.5-400B --memory 40G --max-model-len 32k", "did you mean");
-  require_refused("plan meta-llama/Llama-3-8B --memory 40G --max-model-len 32k", "`hybridkv models` lists the models");
+  require_refused("plan facebook/opt-66b --memory 40G --max-model-len 32k", "`hybridkv models` lists the models");
   require_refused("plan ./none.yaml", "none.yaml: no such file\n");
   require_refused("import Qwen/Qwen3.5-4B", "--model Qwen/Qwen3.5-4B needs no import");
 }

@@ -185,11 +185,14 @@ TEST_CASE("law: a network runs through the slots of llama.cpp in both modes, and
 TEST_CASE("law: of all shipped models those run through slots that llama.cpp's rules plan, at N = 1") {
   const ProgramRun run = run_program(
       "verify --forward --all-models --engine llama.cpp --case branch --scale 64 --quiet --format json 2>/dev/null");
-  REQUIRE(run.exit_code == 0);
+  REQUIRE(run.exit_code == 5);  // slots with windows are not run, which RecurrentGemma alone has beside states
   std::size_t models = 0;
   const nlohmann::json report = nlohmann::json::parse(run.output);
   for (const auto& result : report.at("results")) {
     CAPTURE(result.dump());
+    const bool has_windows = result.at("model").get<std::string>().starts_with("RecurrentGemma");
+    if (has_windows) CHECK(result.at("status") == "does not apply");
+    if (has_windows) continue;
     CHECK(result.at("status") == (result.at("mode") == "align" ? "passed" : "does not apply"));
     CHECK(result.at("attention_pack_size") == 1);
     models += result.at("mode") == "align";

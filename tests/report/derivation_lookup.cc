@@ -119,7 +119,7 @@ class Lookup {
                    {"bytes_per_token", "a1 (" + spec.kind + ")"}, {"unpadded_page_bytes", "unpadded page of " + label},
                    {"padding_percent", "padding of " + label}, {"layers_per_page", "layers a page of " + label},
                    {"num_pages", "pages of " + label}, {"checkpoint_blocks", "checkpoint blocks of " + label},
-                   {"ring_tokens", "tokens of " + label}});
+                   {"ring_tokens", "tokens of " + label}, {"tokens_per_entry", "tokens an entry of " + label}});
     require("layers", "layers of " + label, Json(spec.layers.size()));
     if (spec.attention)
       look_at(json["attention"], {{"query_heads", "query heads of " + label},

@@ -37,10 +37,10 @@ ShippedModel attention_only() {
 TEST_CASE("golden: the list of models for people, worked by hand") {
   const std::vector<ListedModel> models{listed(small_model()), listed(attention_only())};
   const std::string text = render_models(models, Format::markdown);
-  CHECK(text.starts_with("| model | layers | a1 bytes | M bytes | block tokens | pad | not verified |\n"
-                         "| :-- | :-- | --: | --: | --: | --: | :-- |\n"
-                         "| small | 1 full + 1 gdn | 32 | 176 | 16 | 190.91 % |  |\n"
-                         "| attention-only | 1 full | 32 |  | 16 |  | layer order +1 |\n"
+  CHECK(text.starts_with("| model | layers | parameters | a1 bytes | M bytes | block tokens | pad | not verified |\n"
+                         "| :-- | :-- | :-- | --: | --: | --: | --: | :-- |\n"
+                         "| small | 1 full + 1 gdn |  | 32 | 176 | 16 | 190.91 % |  |\n"
+                         "| attention-only | 1 full |  | 32 |  | 16 |  | layer order +1 |\n"
                          "\n"
                          "On one rank, without any flag, by the rules of vLLM main of June 2026 with PR 35703: a1 is"));
   CHECK(text.find("csv and json name all of it, and every source.\n") != std::string::npos);
@@ -50,8 +50,9 @@ TEST_CASE("golden: the list of models for people, worked by hand") {
 TEST_CASE("golden: the list of models for programs") {
   const std::vector<ListedModel> models{listed(small_model()), listed(attention_only())};
   CHECK(render_models(models, Format::csv) ==
-        "model,family,attention_layers,attention_kind,recurrent_layers,bytes_per_token,state_bytes,block_size_tokens,"
+        "model,family,parameters,active_parameters,attention_layers,attention_kind,recurrent_layers,bytes_per_token,"
+        "state_bytes,block_size_tokens,"
         "padding_percent,verified,unverified,aliases,source\n"
-        "small,gdn,1,full_attention,1,32,176,16,190.9090909090909,true,,,made up\n"
-        "attention-only,,1,full_attention,0,32,,16,,false,\"layer order, query heads\",\"other, another\",made up\n");
+        "small,gdn,,,1,full_attention,1,32,176,16,190.9090909090909,true,,,made up\n"
+        "attention-only,,,,1,full_attention,0,32,,16,,false,\"layer order, query heads\",\"other, another\",made up\n");
 }

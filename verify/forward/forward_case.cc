@@ -289,6 +289,8 @@ std::string reason_not_to_run(ForwardCase forward_case, const CacheGeometry& geo
   if (give_back > longest_forward_run)
     return fmt::format("blocks go back behind {} tokens, more than the {} that a forward pass runs; take a larger "
                        "--scale", give_back, longest_forward_run);
+  if (!fits_window_pools(geometry))
+    return "before its chunks end a request holds more than it does beside a short one afterwards";
   return "";
 }
 

@@ -209,6 +209,21 @@ void run_drafts(const ForwardSetting& setting, ForwardResult& result) {
   expect_event(result.rejected > 0, "no draft token was rejected", result);
 }
 
+bool fits_window_pools(const CacheGeometry& geometry) {
+  const std::int64_t at = first_give_back(geometry);
+  for (const bool early : {true, false}) {
+    const CacheGeometry sized = window_arenas(geometry, early ? at - 1 : at, early);
+    CacheManager cache(sized);
+    WindowRequest request(cache);
+    while (request.end() < request.give_back() + 4) {
+      cache.begin_step();
+      if (!request.advance(false)) return false;
+      cache.end_step();
+    }
+  }
+  return true;
+}
+
 void run_window(const ForwardSetting& setting, ForwardResult& result) {
   const CacheGeometry geometry = forward_geometry(setting.plan);
   const std::int64_t at = first_give_back(geometry);

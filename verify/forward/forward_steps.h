@@ -1,5 +1,6 @@
 #pragma once
 
+#include "simulator/blocks/cache_geometry.h"
 #include "verify/forward/forward_case.h"
 
 namespace hybridkv {
@@ -13,5 +14,9 @@ void run_drafts(const ForwardSetting& setting, ForwardResult& result);
 /// last of them has given back its first block, takes every free block and writes it over in that same step; once with
 /// a pool for which that block would have to go back one token early.
 void run_window(const ForwardSetting& setting, ForwardResult& result);
+
+/// Does the long request of run_window alone fit those pools? Not where its chunks hold more just before they end than
+/// the short prompt takes beside it afterwards. Pre: first_give_back(geometry) > 0.
+bool fits_window_pools(const CacheGeometry& geometry);
 
 }  // namespace hybridkv

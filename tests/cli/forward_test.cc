@@ -38,8 +38,11 @@ TEST_CASE("law: every shipped model, scaled down, computes through its pages wha
     CAPTURE(result.dump());
     CHECK((result.at("status") == "passed" || result.at("status") == "does not apply"));
     passed += result.at("status") == "passed";
-    // The layout is proven through the backend that users run as well.
-    if (result.at("status") == "passed") CHECK(result.at("backends") == "unified, cascade, paged");
+    // The layout is proven through the backend that users run as well; a cascade needs a layer without a window, which
+    // RecurrentGemma alone has not.
+    const bool no_cascade = result.at("model").get<std::string>().starts_with("RecurrentGemma");
+    if (result.at("status") == "passed")
+      CHECK(result.at("backends") == (no_cascade ? "unified, paged" : "unified, cascade, paged"));
     CHECK(result.at("backend_difference") < 0.5);
   }
   CHECK(passed >= 20 * 28);

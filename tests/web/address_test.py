@@ -122,7 +122,7 @@ def test_says_what_is_wrong_with_a_config_once(tab):
     head, _ = drop_config(tab, config).split("model%3Apacked=")
     packed = base64.urlsafe_b64encode(zlib.compress(b'{"model_type": "unheard-of"}')).decode().rstrip("=")
     with opened(f"{head}model%3Apacked={packed}") as other:
-        assert "unheard-of" in text(other, "error")
+        assert "'dtype' is missing" in text(other, "error")
         assert other.run("document.querySelectorAll('.error').length") == 1
 
 

@@ -87,9 +87,10 @@ std::tuple<std::string, std::string, Names> import_config(nb::handle config, con
     return {imported.model.name, imported.yaml, imported.notes};
   }
   const YamlNode tree = tree_of(config, {std::make_shared<const SourceText>(SourceText{"config", ".", {}}), 0, 0});
-  const YamlNode model = import_hf_config(tree, name.empty() ? "imported" : name, "a config given in Python", asked);
+  const HfFields fields = hf_fields(tree, "");
+  const YamlNode model = import_hf_fields(fields, name.empty() ? "imported" : name, "a config given in Python", asked);
   ReadContext context;
-  return {read_model_mapping(context, "model", model).model.name, model_yaml(model), unused_hf_fields(tree, model)};
+  return {read_model_mapping(context, "model", model).model.name, model_yaml(model), unused_hf_fields(fields, model)};
 }
 
 }  // namespace

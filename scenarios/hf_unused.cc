@@ -119,11 +119,10 @@ void add_cross_attention(std::vector<std::string>& notes, const HfFields& fields
 
 }  // namespace
 
-std::vector<std::string> unused_hf_fields(const YamlNode& config, const YamlNode& model) {
-  const HfFields fields(config);
+std::vector<std::string> unused_hf_fields(const HfFields& fields, const YamlNode& model) {
   std::vector<std::string> notes;
   add_windows(notes, fields, model);
-  add_cache_types(notes, "", config, model.find("kv_dtype"));
+  add_cache_types(notes, "", fields.root(), model.find("kv_dtype"));
   add_mtp_layers(notes, fields);
   add_cross_attention(notes, fields);
   const std::vector<std::string> assumed = hf_assumptions(fields, model);

@@ -28,7 +28,7 @@ ImportedModel import_model(const std::string& path_or_folder, const ImportOption
   const HfFields fields = hf_fields(config, options.as_class);
   const YamlNode model = import_hf_fields(fields, name, shown, options.dtype);
   ReadContext context;
-  return {read_model_mapping(context, "model", model).model, model_yaml(model), unused_hf_fields(config, model),
+  return {read_model_mapping(context, "model", model).model, model_yaml(model), unused_hf_fields(fields, model),
           hf_numbers(fields, model), hf_readings(model)};
 }
 

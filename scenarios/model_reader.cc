@@ -189,9 +189,10 @@ YamlNode parse_model_text(std::string_view text, SourceText source, std::vector<
   YamlNode root = parse_yaml_or_json(text, std::move(source));
   const bool is_json = name.ends_with(".json") && root.kind == YamlNode::Kind::mapping && !root.find("kinds");
   if (!is_hf_config(root) && !is_json) return root;
-  YamlNode model = import_hf_config(root, hf_model_name(name), name);
+  const HfFields fields = hf_fields(root, "");
+  YamlNode model = import_hf_fields(fields, hf_model_name(name), name);
   if (notes != nullptr)
-    for (const std::string& unused : unused_hf_fields(root, model)) notes->push_back(name + ": " + unused);
+    for (const std::string& unused : unused_hf_fields(fields, model)) notes->push_back(name + ": " + unused);
   return model;
 }
 

@@ -28,7 +28,7 @@ std::string config(const std::string& fields) {
 
 std::vector<std::string> notes_of(const std::string& fields) {
   const YamlNode root = parse_json(config(fields), {"config.json", "", {}});
-  return unused_hf_fields(root, import_hf_config(root, "x", "config.json"));
+  return unused_hf_fields(HfFields(root), import_hf_config(root, "x", "config.json"));
 }
 
 ModelSpec model_of(const std::string& fields) {
@@ -78,7 +78,7 @@ TEST_CASE("golden: layers that are declared to have a window or chunks get it") 
     text.erase(text.find(interval), interval.size());
     const YamlNode root = parse_json(text, {"config.json", "", {}});
     const YamlNode model = import_hf_config(root, "x", "config.json");
-    CHECK(unused_hf_fields(root, model).empty());
+    CHECK(unused_hf_fields(HfFields(root), model).empty());
     ReadContext context;
     return read_model_mapping(context, "model", model).model.layers.back().attention.value();
   };
@@ -127,7 +127,7 @@ TEST_CASE("edge: a quantised KV cache of another format is named, with the flag 
 
 TEST_CASE("edge: the cache of an encoder-decoder that no plan holds is named") {
   const YamlNode root = parse_json("{\"model_type\": \"t5\", \"dtype\": \"bfloat16\"}", {"config.json", "", {}});
-  const std::vector<std::string> notes = unused_hf_fields(root, import_hf_config(root, "x", "config.json"));
+  const std::vector<std::string> notes = unused_hf_fields(HfFields(root), import_hf_config(root, "x", "config.json"));
   REQUIRE(notes.size() == 1);
   CHECK(notes[0].find("cross-attention") != std::string::npos);
   CHECK(notes_of("\"is_encoder_decoder\": false,").empty());
@@ -138,7 +138,7 @@ TEST_CASE("golden: what is taken for granted of a class that is not known") {
     const YamlNode root = parse_json("{\"model_type\": \"my_own\", \"dtype\": \"bfloat16\", \"num_hidden_layers\": 2, "
                                      "\"hidden_size\": 64, \"num_attention_heads\": 4" + fields + "}",
                                      {"config.json", "", {}});
-    return unused_hf_fields(root, import_hf_config(root, "x", "config.json"));
+    return unused_hf_fields(HfFields(root), import_hf_config(root, "x", "config.json"));
   };
   const std::vector<std::string> all = notes("");
   REQUIRE(all.size() == 3);
@@ -146,6 +146,10 @@ TEST_CASE("golden: what is taken for granted of a class that is not known") {
         "'my_own' is no class of transformers 5.23.0, so it is read by its fields; assumed: all layers are alike "
         "(no layer_types says otherwise)");
   CHECK(all[1].find("each query head has K and V of its own (no num_key_value_heads") != std::string::npos);
+  const YamlNode own =
+      parse_json("{\"model_type\": \"my_own\", \"dtype\": \"bfloat16\"}", {"config.json", "", {}});
+  const HfFields as_llama = hf_fields(own, "llama");
+  CHECK(unused_hf_fields(as_llama, import_hf_fields(as_llama, "x", "config.json")).empty());
   CHECK(all[2].find("a head has its share of hidden_size (no head_dim") != std::string::npos);
   CHECK(
       notes(", \"layer_types\": [\"full_attention\", \"full_attention\"], \"num_key_value_heads\": 2, \"head_dim\": 8")

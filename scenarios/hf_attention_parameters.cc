@@ -1,5 +1,7 @@
 #include "scenarios/hf_attention_parameters.h"
 
+#include "scenarios/hf_class_rules.h"
+
 namespace hybridkv {
 
 namespace {
@@ -161,7 +163,7 @@ Checked norm_parameters(const HfShape& layer, const HeadSizes& heads) {
 
 ParameterCounts head_attention(const HfShape& layer, const HeadSizes& heads, bool windowed) {
   const Checked hidden = layer.hidden();
-  const Checked input = hidden * (layer.has(HfTrait::wide_attention) ? 2 : 1);
+  const Checked input = hidden * hf_class_rules(layer.model_type()).attention_width;
   const bool is_biased = layer.has(HfTrait::query_bias) ||
                          layer.flag({"attention_bias", "qkv_bias", "use_qkv_bias", "use_bias", "bias",
                                      "add_qkv_bias", "add_bias_linear"});

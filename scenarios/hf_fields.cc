@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "scenarios/hf_defaults.h"
 #include "scenarios/key_builders.h"
@@ -89,6 +90,23 @@ HfFields HfFields::with(const YamlNode& overrides) const {
   return changed;
 }
 
+const YamlNode* HfFields::own_of_layer(std::int64_t layer, std::initializer_list<std::string_view> kinds) const {
+  const YamlNode* layers = find_written({"per_layer_config"});
+  if (layers && layers->kind == YamlNode::Kind::mapping) {
+    for (const YamlEntry& entry : layers->entries) {
+      std::int64_t number = -1;  // keys are padded with zeros: "05"
+      const char* const end = entry.key.data() + entry.key.size();
+      const bool is_number = std::from_chars(entry.key.data(), end, number).ptr == end;
+      if (is_number && number == layer && entry.value.kind == YamlNode::Kind::mapping) return &entry.value;
+    }
+    return nullptr;
+  }
+  const YamlNode* by_kind = class_default("by_layer");
+  for (const std::string_view kind : kinds)
+    if (const YamlNode* own = by_kind ? by_kind->find(kind) : nullptr) return own;
+  return nullptr;
+}
+
 HfFields HfFields::as_class(const std::string& model_type) const {
   HfFields changed = *this;
   changed.use_class(model_type);
@@ -138,8 +156,9 @@ const YamlNode* HfFields::find_in(const YamlNode& scope, const std::vector<std::
 
 const YamlNode* HfFields::find_written(const std::vector<std::string>& names) const {
   bool is_null = false;
+  const std::vector<std::string> all = published_names(names);
   for (const YamlNode* scope : scopes(names))
-    if (const YamlNode* found = find_in(*scope, published_names(names), is_null)) return found;
+    if (const YamlNode* found = find_in(*scope, all, is_null)) return found;
   return nullptr;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,9 @@ class HfFields {
   /// The same fields, but for those that `overrides` says otherwise: what one layer has of its own.
   /// Pre: a mapping that outlives the result.
   HfFields with(const YamlNode& overrides) const;
+  /// What this config gives one layer of its own (per_layer_config, by number), else what its class gives layers of the
+  /// first of these kinds that it speaks of ("full_attention"); null where nothing.
+  const YamlNode* own_of_layer(std::int64_t layer, std::initializer_list<std::string_view> kinds) const;
   /// The same fields as another class reads them: its defaults and its names.
   HfFields as_class(const std::string& model_type) const;
 

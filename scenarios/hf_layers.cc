@@ -114,9 +114,7 @@ class LayerReader {
       if (static_cast<std::size_t>(number.value) < pattern_.layers.size())
         pattern_.layers[static_cast<std::size_t>(number.value)] = HfLayer::none;
     sources_ = fields.optional_numbers("kv_source_layers", 0);
-    if (const YamlNode* layers = fields.find_written({"per_layer_config"});
-        layers && layers->kind == YamlNode::Kind::mapping)
-      own_ = layers;
+    borrows_index_ = layers_without_index();
   }
 
   void add_to(YamlNode& model) {
@@ -143,14 +141,8 @@ class LayerReader {
 
   /// The fields of one layer: what the file gives it, else what the class gives such layers.
   HfFields fields_of(std::size_t index) const {
-    if (own_) {
-      for (const std::string& key : {std::to_string(index), fmt::format("{:02}", index), fmt::format("{:03}", index)})
-        if (const YamlNode* own = own_->find(key); own && own->kind == YamlNode::Kind::mapping)
-          return fields_.with(*own);
-      return fields_;
-    }
-    const YamlNode* by_layer = fields_.find({"by_layer"});
-    const YamlNode* own = by_layer ? by_layer->find(class_word(pattern_.layers[index])) : nullptr;
+    const YamlNode* own =
+        fields_.own_of_layer(static_cast<std::int64_t>(index), {class_word(pattern_.layers[index])});
     return own ? fields_.with(*own) : fields_;
   }
 
@@ -167,17 +159,15 @@ class LayerReader {
             shared->name, index);
   }
 
-  /// Does this layer choose by the index of an earlier one?
-  bool borrows_index(std::size_t index) const {
+  /// Whether each layer chooses by the index of an earlier one.
+  std::vector<bool> layers_without_index() const {
+    std::vector<bool> without(pattern_.layers.size());
     const YamlNode* types = fields_.find({"indexer_types"});
-    if (!types || types->kind != YamlNode::Kind::list) return borrows_default_index(types, index);
-    return index < types->items.size() && types->items[index].text == "shared";
-  }
-
-  bool borrows_default_index(const YamlNode* types, std::size_t index) const {
-    if (!types) return false;
-    const std::vector<YamlNode> list = hf_default_layers(*types, std::ssize(pattern_.layers));
-    return index < list.size() && list[index].text == "shared";
+    if (!types) return without;
+    const bool is_list = types->kind == YamlNode::Kind::list;
+    const std::vector<YamlNode> words = is_list ? types->items : hf_default_layers(*types, std::ssize(without));
+    for (std::size_t i = 0; i < std::min(words.size(), without.size()); ++i) without[i] = words[i].text == "shared";
+    return without;
   }
 
   std::string name_of_layer(std::size_t index) {
@@ -203,7 +193,7 @@ class LayerReader {
     const HfFields fields = fields_of(index);
     const std::size_t source = source_of(index);
     if (source != index) return kinds_.letter_of(sharing_kind(fields, index, source), 's');
-    const HfLayer read = layer == HfLayer::indexed && borrows_index(index) ? HfLayer::attention : layer;
+    const HfLayer read = layer == HfLayer::indexed && borrows_index_[index] ? HfLayer::attention : layer;
     return kinds_.letter_of(hf_attention_kind(fields, read, index), is_pasted_ ? '*' : attention_letter(read));
   }
 
@@ -221,7 +211,7 @@ class LayerReader {
                         index, source, between));
     YamlNode kind = hf_kind("shared_kv", {{"query_heads", hf_query_heads(fields, layer)}});
     tree_add(kind, "of", tree_scalar(names_[source], kind.place));
-    if (layer == HfLayer::indexed && !borrows_index(index)) add_hf_indexer(kind, fields);
+    if (layer == HfLayer::indexed && !borrows_index_[index]) add_hf_indexer(kind, fields);
     return kind;
   }
 
@@ -254,7 +244,7 @@ class LayerReader {
   Kinds kinds_;
   bool is_pasted_ = false;
   std::optional<std::vector<HfNumber>> sources_;
-  const YamlNode* own_ = nullptr;  ///< per_layer_config
+  std::vector<bool> borrows_index_;  ///< by layer
   std::vector<std::string> names_;
 };
 

@@ -223,7 +223,8 @@ YamlNode rg_lru_kind(const HfFields& fields) {
 YamlNode rwkv4_kind(const HfFields& fields) {
   const HfNumber hidden = hf_hidden_size(fields, "channels that the token before is mixed into");
   const auto attention = fields.optional_number({"attention_hidden_size"});
-  return hf_kind("rwkv4", {{"hidden_size", hidden}, {"attention_size", attention ? *attention : hidden}});
+  return family_kind<Rwkv4Spec>(fields, "rwkv",
+                                {{"hidden_size", hidden}, {"attention_size", attention ? *attention : hidden}});
 }
 
 /// RWKV-5 to 7: heads of head_dim (also head_size) channels, as many as fill the attention.
@@ -255,10 +256,11 @@ HfNumber xlstm_head_dim(const HfFields& fields, const HfNumber& heads, const cha
 }
 
 YamlNode xlstm_kind(const HfFields& fields) {
-  const HfNumber heads = fields.number({"num_heads"}, "heads of the memory");
-  return hf_kind("xlstm", {{"heads", heads},
-                           {"key_head_dim", xlstm_head_dim(fields, heads, "qk_dim_factor")},
-                           {"value_head_dim", xlstm_head_dim(fields, heads, "v_dim_factor")}});
+  const HfNumber heads = declared<XlstmSpec>(fields, "xlstm", "heads");
+  return family_kind<XlstmSpec>(fields, "xlstm",
+                                {{"heads", heads},
+                                 {"key_head_dim", xlstm_head_dim(fields, heads, "qk_dim_factor")},
+                                 {"value_head_dim", xlstm_head_dim(fields, heads, "v_dim_factor")}});
 }
 
 /// One way in which configs declare a recurrent layer: the fields that tell it, all of which are there, and its reader.
@@ -320,21 +322,14 @@ HfNumber number_of_kind(const YamlNode& kind, const char* key) {
 std::optional<YamlNode> hf_convolutions_of(const HfFields& fields, const YamlNode& attention) {
   if (!attention.find("head_size")) return std::nullopt;
   const HfNumber kv = number_of_kind(attention, "kv_heads"), head = number_of_kind(attention, "head_size");
-  if (const auto depthwise = fields.optional_number({"cca_time0"})) {
-    const HfNumber grouped = fields.number({"cca_time1"}, "taps of the second convolution");
-    return hf_kind("cca", {{"query_heads", number_of_kind(attention, "query_heads")},
-                           {"kv_heads", kv},
-                           {"head_dim", head},
-                           {"depthwise_kernel", *depthwise},
-                           {"grouped_kernel", grouped},
-                           {"delayed_size", hf_number_at(kv.value * head.value / 2, head)}});
-  }
-  const auto taps = fields.optional_number({"sconv_kernel_size", "conv_kernel_size"});
-  if (!taps) return std::nullopt;
-  return hf_kind("stream_convs", {{"kv_heads", kv},
-                                  {"head_dim", head},
-                                  {"hidden_size", hf_hidden_size(fields, "channels of the model")},
-                                  {"conv_kernel", *taps}});
+  if (fields.find({"cca_time0"}))
+    return family_kind<CcaSpec>(fields, "zaya",
+                                {{"query_heads", number_of_kind(attention, "query_heads")},
+                                 {"kv_heads", kv},
+                                 {"head_dim", head},
+                                 {"delayed_size", hf_number_at(kv.value * head.value / 2, head)}});
+  if (!fields.find(published_field<StreamConvsSpec>("inkling", "conv_kernel").names)) return std::nullopt;
+  return family_kind<StreamConvsSpec>(fields, "inkling", {{"kv_heads", kv}, {"head_dim", head}});
 }
 
 }  // namespace hybridkv

@@ -7,28 +7,6 @@
 
 namespace hybridkv {
 
-namespace {
-
-const YamlNode* own_fields(const YamlNode* layers, std::int64_t layer) {
-  if (!layers) return nullptr;
-  for (const YamlEntry& entry : layers->entries) {
-    // Keys are padded with zeros: "05".
-    std::int64_t number = -1;
-    const char* const end = entry.key.data() + entry.key.size();
-    if (std::from_chars(entry.key.data(), end, number).ptr == end && number == layer) return &entry.value;
-  }
-  return nullptr;
-}
-
-const YamlNode* fields_of_kind(const YamlNode& kinds, bool is_windowed) {
-  if (is_windowed) return kinds.find("sliding_attention");
-  for (const char* kind : {"full_attention", "indexed_attention", "chunked_attention"})
-    if (const YamlNode* own = kinds.find(kind)) return own;
-  return nullptr;
-}
-
-}  // namespace
-
 std::optional<std::int64_t> hf_count(const YamlNode& node) {
   if (node.kind != YamlNode::Kind::scalar || node.quoted) return std::nullopt;
   std::int64_t number = 0;
@@ -51,8 +29,8 @@ HfShape HfShape::of_layer(std::int64_t layer, std::int64_t layers, bool is_windo
   HfShape shape = *this;
   shape.layer_ = layer;
   shape.layers_ = layers;
-  if (is_written({"per_layer_config"})) shape.own_ = own_fields(mapping("per_layer_config"), layer);
-  else if (const YamlNode* kinds = mapping("by_layer")) shape.own_ = fields_of_kind(*kinds, is_windowed);
+  shape.own_ = is_windowed ? fields_->own_of_layer(layer, {"sliding_attention"})
+                           : fields_->own_of_layer(layer, {"full_attention", "indexed_attention", "chunked_attention"});
   return shape;
 }
 

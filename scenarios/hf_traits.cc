@@ -48,7 +48,6 @@ constexpr TraitRow trait_rows[] = {
      "gemma3_text gemma4_text gemma4_unified_text gemma3n_text afmoe beam flint molmo2_text apertus "
      "hunyuan_v1_dense hunyuan_v1_moe hunyuan_vl_text inkling_text"},
     {HfTrait::wide_norms, "olmo_hybrid olmo2 olmo3 olmoe flex_olmo minimax_m2"},
-    {HfTrait::wide_attention, "zamba zamba2"},
     {HfTrait::shares_values, "gemma3n_text"},
     {HfTrait::no_gate,
      "gpt2 gpt-sw3 gpt_bigcode gpt_neo gptj codegen phi gpt_neox gpt_neox_japanese bloom falcon opt xglm "

@@ -15,7 +15,6 @@ enum class HfTrait {
   sinks,            ///< a number for each head that attention may look at in place of a token
   head_norms,       ///< norms of queries and keys, of one head or of all side by side
   wide_norms,
-  wide_attention,   ///< attention sees the hidden states and the embeddings side by side
   shares_values,    ///< layers that use another layer's K and V have no projections of their own
   no_gate,          ///< MLPs without a gate: two matrices
   mlp_bias,

@@ -22,7 +22,11 @@ if(CMAKE_SCRIPT_MODE_FILE AND DEFINED OUTPUT)
     file(READ "${FOLDER}/${file}" text)
     string(APPEND entries "    {\"${file}\", R\"embedded(${text})embedded\"},\n")
   endforeach()
+  # The standard promises 65,536 characters of a literal, which -Wpedantic of Clang asks for; every compiler takes more.
   file(WRITE "${OUTPUT}" "#include \"${MODULE}/embedded_files.h\"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored \"-Woverlength-strings\"
 
 namespace hybridkv {
 
@@ -33,5 +37,7 @@ ${entries}  };
 }
 
 }  // namespace hybridkv
+
+#pragma GCC diagnostic pop
 ")
 endif()

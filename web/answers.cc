@@ -11,6 +11,7 @@
 #include "report/plan/explain_report.h"
 #include "report/plan/plan_report.h"
 #include "scenarios/model_import.h"
+#include "web/budget.h"
 #include "web/choices.h"
 #include "web/comparison.h"
 #include "web/copies.h"

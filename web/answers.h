@@ -12,7 +12,7 @@ namespace hybridkv {
 ///   choices   what the controls offer: {models, gpus, keys: {key: {doc, values}}}
 ///   figures   the numbers of one layout with what each is derived from, and its pages: web/figures.h
 ///   derivation  how a number of figures came about: web/derivation.h
-///   budget    {"gpu", "utilization", "weights"}: what a GPU leaves to the cache
+///   budget    {"gpu", "utilization", "weights"}: what a GPU leaves to the cache: web/budget.h
 ///   rates     hit rates over memory for each setting, with what no policy passes
 ///   import    {"path"}: the model of a config.json
 ///   copies    the question as a command, as YAML and as Python: web/copies.h

@@ -10,10 +10,6 @@ namespace hybridkv {
 /// that the question lists as "keys".
 std::string choices_answer(const nlohmann::ordered_json& question);
 
-/// {"gpu", "utilization", "weights"} as {"memory_bytes", "text"}: what an engine leaves to the cache of one GPU, in
-/// bytes and in words. Throws InputError for an unknown GPU and where nothing is left.
-std::string budget_answer(const nlohmann::ordered_json& question);
-
 /// The numbers that `texts` say as values of the key `key`, in their order: {"key": "engine.memory", "texts": ["20GB",
 /// "many"]} is [20000000000, null].
 std::string amounts_answer(const nlohmann::ordered_json& question);

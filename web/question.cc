@@ -29,6 +29,11 @@ bool is_yaml(const std::string& scenario) { return scenario.find_first_of(":\n{"
 
 }  // namespace
 
+std::string text_of(const Json& question, const char* field) {
+  const auto found = question.find(field);
+  return found != question.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 std::string yaml_value(const std::string& key, const std::string& text) {
   const bool is_written_out = text.starts_with('[') || text.starts_with('{');
   if (key == "model" && !is_written_out)

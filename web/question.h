@@ -30,6 +30,9 @@ struct PageQuestion {
   std::vector<CompareSetting> settings() const;
 };
 
+/// The text that a field of a question holds; nothing where it holds none.
+std::string text_of(const nlohmann::ordered_json& question, const char* field);
+
 /// A value of a key as flags take it ("1,2,4", a model's name or file) as the YAML that it means.
 std::string yaml_value(const std::string& key, const std::string& text);
 

@@ -48,12 +48,31 @@ def test_holds_the_fields_of_memory_from_a_gpu(tab):
     change(tab, '[data-slider="engine.memory"]', "0", "input")
     assert gpu_fields(tab)[0] == text(tab, "budget") == "", "memory that is given by hand is no GPU's"
     go(tab, f"model=Qwen3.5-4B&limits.max_model_len=32k&gpu:name={names[2]}")
-    assert gpu_fields(tab) == [names[2], "14GiB", "0.9"]
+    assert gpu_fields(tab) == [names[2], "", "0.9"]
     assert figures(tab)["memory_bytes"] == int(tab.run("question.value('engine.memory')")) > 1 << 30
     go(tab, f"{start}&gpu:name=H1000")
     assert "H1000" in text(tab, "budget")
     go(tab, start)
-    assert gpu_fields(tab) == ["", "14GiB", "0.9"] and text(tab, "budget") == ""
+    assert gpu_fields(tab) == ["", "", "0.9"] and text(tab, "budget") == ""
+
+
+def test_memory_of_a_gpu_follows_the_model_whose_weights_are_counted(tab):
+    name = tab.run("document.querySelectorAll('#gpu option')[1].value")
+    go(tab, f"model=Qwen3.5-4B&limits.max_model_len=32k&gpu:name={name}")
+    memory = "Number(question.value('engine.memory'))"
+    assert "B parameters in bf16)" in text(tab, "budget")
+    small = tab.run(memory)
+    change(tab, '[data-key="model"]', "Qwen3.5-9B")
+    tab.wait(f"{memory} < {small} && document.querySelector('#all-figures [data-name=memory_bytes]').dataset.value === "
+             "question.value('engine.memory')")
+    change(tab, '[data-key="engine.tensor_parallel"]', "4")
+    tab.wait(f"{memory} > {small}")
+    assert "on 4 ranks" in text(tab, "budget")
+    change(tab, "#weights", "1GiB")
+    tab.wait("document.getElementById('budget').innerText.includes('less 1.00 GiB of weights and')")
+    before = tab.run(memory)
+    change(tab, '[data-key="engine.tensor_parallel"]', "8")
+    assert tab.run(memory) == before, "weights that were measured hold for the rank they were measured on"
 
 
 def test_holds_a_dropped_config(tab, tmp_path):

@@ -3,15 +3,26 @@
 
 const gpu = (() => {
   const inputs = ['weights', 'share'];
+  let asked = '';  // the question whose budget was asked last
+
+  // All that a budget follows from: without weights they are counted for the model and its split.
+  function budgetQuestion(fields) {
+    const { values } = question.layout();
+    delete values['engine.memory'];
+    return { ask: 'budget', values, gpu: fields.name, utilization: at('share').value.trim(),
+      weights: at('weights').value.trim() };
+  }
 
   // The bytes that are left, shown with what they are made of; null where there are none.
   async function budget(fields) {
     if (!fields.name) {
+      asked = '';
       show('budget');
       return null;
     }
-    const answer = await engine.ask({ ask: 'budget', gpu: fields.name, utilization: at('share').value.trim(),
-      weights: at('weights').value.trim() });
+    const what = budgetQuestion(fields);
+    asked = JSON.stringify(what);
+    const answer = await engine.ask(what);
     show('budget', answer.error ? errorText(answer) : answer.text);
     return answer.error ? null : String(answer.memory_bytes);
   }
@@ -27,18 +38,21 @@ const gpu = (() => {
   async function restore() {
     const fields = question.gpu();
     for (const id of inputs) at(id).value = fields[id] ?? at(id).defaultValue;
-    update();
     const bytes = await budget(fields), memory = question.value('engine.memory');
+    update();
     if (bytes && !memory) question.setBudget(bytes);
     else if (bytes && bytes !== memory) question.dropGpu();
   }
 
-  // Memory that is given by hand is no GPU's.
-  function update() {
-    const { name = '' } = question.gpu();
+  // Memory that is given by hand is no GPU's; that of a GPU follows the model and its ranks.
+  async function update() {
+    const fields = question.gpu(), { name = '' } = fields;
     const known = [...at('gpu').options].some((option) => option.value === name);
     at('gpu').value = known ? name : '';
     if (!name) show('budget');
+    if (!name || asked === '' || asked === JSON.stringify(budgetQuestion(fields))) return;
+    const bytes = await budget(fields);
+    if (bytes && bytes !== question.value('engine.memory')) question.setBudget(bytes);
   }
 
   function start(gpus) {

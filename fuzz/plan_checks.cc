@@ -30,10 +30,10 @@ bool is_cheap(const Scenario& scenario) {
   return work <= most && scenario.limits.load_tokens.size() <= 16;
 }
 
-void check_explanation(const PlanSet& plans, Format format) {
+void check_explanation(const PlanSet& plans, const Scenario& scenario, Format format) {
   std::string text;
-  write_explain({plans.model, plans.tensor_parallel, plans.plans.size(), [&](std::size_t i) { return plans.plans[i]; }},
-                format, {}, [&](const std::string& piece) { text += piece; });
+  write_explain({plans.model, plans.tensor_parallel, plans.plans.size(), scenario.model.parameters,
+                 [&](std::size_t i) { return plans.plans[i]; }}, format, {}, [&](const std::string& piece) { text += piece; });
   require(!text.empty(), "an explanation without a text");
   require(format != Format::json || !nlohmann::ordered_json::parse(text, nullptr, false).is_discarded(),
           "the JSON of an explanation is no JSON");
@@ -47,7 +47,7 @@ void check_plans(const Scenario& scenario, std::size_t choice) {
   const Format format = all_formats[choice / 4 % std::size(all_formats)];
   switch (choice % 4) {
     case 0: require(!render_plan(plans, plan_answer(plans), format).empty(), "a plan without a text"); return;
-    case 1: check_explanation(plans, format); return;
+    case 1: check_explanation(plans, scenario, format); return;
     case 2: require(plan_set_from_json(to_json(plans)) == plans, "the JSON of a plan reads back otherwise"); return;
     default:
       require(!nlohmann::ordered_json::parse(json_text(to_json(plans)), nullptr, false).is_discarded(),

@@ -25,11 +25,13 @@ namespace {
 
 struct BootOptions {
   ScenarioOptions scenario;
-  std::string gpu, utilization, weights, beside, available;
+  std::string gpu, gpu_memory, utilization, weights, beside, available;
   std::optional<std::int64_t> max_num_seqs;
   bool enforce_eager = false;
   OutputOptions output;
 };
+
+bool names_gpu(const BootOptions& options) { return !options.gpu.empty() || !options.gpu_memory.empty(); }
 
 /// A size of a flag, in bytes.
 std::int64_t size_of(const char* flag, const std::string& text) {
@@ -46,7 +48,8 @@ std::string printed_size(const std::string& text) {
 }
 
 GpuQuestion gpu_question(const BootOptions& options) {
-  GpuQuestion question{.gpu = &find_gpu(options.gpu)};
+  GpuQuestion question{.gpu = options.gpu.empty() ? unnamed_gpu(0) : find_gpu(options.gpu)};
+  if (!options.gpu_memory.empty()) question.gpu.total_bytes = size_of("--gpu-memory", options.gpu_memory);
   if (!options.weights.empty()) question.weights_bytes = size_of("--weights", options.weights);
   if (!options.beside.empty()) question.beside_bytes = size_of("--beside", options.beside);
   if (options.utilization.empty()) return question;
@@ -60,7 +63,8 @@ GpuQuestion gpu_question(const BootOptions& options) {
 void refuse_without_gpu(const BootOptions& options) {
   for (const auto& [flag, value] : {std::pair("--weights", options.weights), std::pair("--beside", options.beside),
                                     std::pair("--utilization", options.utilization)})
-    if (!value.empty()) throw InputError(fmt::format("{} belongs to --gpu NAME, which is missing", flag));
+    if (!value.empty())
+      throw InputError(fmt::format("{} belongs to --gpu NAME or --gpu-memory SIZE, which are missing", flag));
 }
 
 /// The memory of the cache is typed once.
@@ -69,7 +73,7 @@ void refuse_two_memories(const BootOptions& options) {
   const auto add = [&](const char* flag, bool is_given) {
     if (is_given) given.emplace_back(flag);
   };
-  add("--gpu", !options.gpu.empty());
+  add(options.gpu.empty() ? "--gpu-memory" : "--gpu", names_gpu(options));
   add("--available-memory", !options.available.empty());
   add("--memory", !options.scenario.memory.empty());
   const std::vector<std::string>& set = options.scenario.overrides;
@@ -90,6 +94,7 @@ std::vector<TypedFlag> typed_flags(const BootOptions& options) {
   for (const std::string& assignment : options.scenario.overrides) add("--set", assignment);
   for (const auto& [flag, value] : given_flags(options.scenario)) add(flag.c_str(), value);
   add("--gpu", options.gpu);
+  add("--gpu-memory", options.gpu_memory);
   add("--utilization", options.utilization);
   add("--weights", options.weights);
   add("--beside", options.beside);
@@ -106,9 +111,10 @@ int run_boot(const BootOptions& options) {
     if (!value.empty()) scenario.flags.push_back({key, value, shown});
   };
   refuse_two_memories(options);
-  if (!options.gpu.empty()) {
+  if (names_gpu(options)) {
     question.gpu = gpu_question(options);
-    set("engine.memory", std::to_string(question.gpu->gpu->total_bytes), "--gpu " + options.gpu);
+    set("engine.memory", std::to_string(question.gpu->gpu.total_bytes),
+        options.gpu_memory.empty() ? "--gpu " + options.gpu : "--gpu-memory " + options.gpu_memory);
   } else {
     refuse_without_gpu(options);
   }
@@ -137,6 +143,8 @@ void add_memory_options(CLI::App& command, BootOptions& options) {
   command.add_option("--gpu", options.gpu, fmt::format("in its place a GPU: {}", fmt::join(gpus, ", ")))
       ->check(offers({gpus}))
       ->type_name("NAME");
+  command.add_option("--gpu-memory", options.gpu_memory, "memory of any other GPU, or of that one as its driver has it")
+      ->type_name("SIZE");
   command.add_option("--utilization", options.utilization, "share of the GPU that may be taken (default: 0.9)")
       ->type_name("SHARE");
   command
@@ -172,6 +180,7 @@ void add_boot_command(CLI::App& app, CommandAction& action) {
       "      --available-memory 40GiB\n"
       "  hybridkv boot --model Qwen3.5-27B --max-model-len 128k --gpu H100 \\\n"
       "      --weights 51.5GiB --max-num-seqs 256\n"
+      "  hybridkv boot --model Qwen3-Next-80B-A3B --tp 4 --gpu-memory 96GB\n"
       "  hybridkv boot qwen3.5-397b --engine {today} --format json\n"
       "\n"
       "The rules are those of {today} where neither --engine nor the scenario says\n"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,14 +14,17 @@ namespace hybridkv {
 struct Gpu {
   std::string_view name;
   std::int64_t total_bytes = 0;  ///< as the driver reports it, less than what is sold
-  BackendProfile profile = BackendProfile::sm80;
+  std::optional<BackendProfile> profile;  ///< of the kernels that engines choose on it; nothing: the scenario says it
 };
 
 /// All that are known.
 std::span<const Gpu> known_gpus();
 
-/// The GPU of this name; upper and lower case, spaces and hyphens do not count, nor "NVIDIA" or "RTX" before it. Throws
-/// InputError with the closest names for any other.
+/// A card of which nothing but its memory is known.
+Gpu unnamed_gpu(std::int64_t total_bytes);
+
+/// The GPU of this name; upper and lower case, spaces and hyphens do not count, nor the maker and "RTX" before it.
+/// Throws InputError with the closest names for any other.
 const Gpu& find_gpu(const std::string& name);
 
 }  // namespace hybridkv

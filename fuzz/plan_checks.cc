@@ -33,7 +33,8 @@ bool is_cheap(const Scenario& scenario) {
 void check_explanation(const PlanSet& plans, const Scenario& scenario, Format format) {
   std::string text;
   write_explain({plans.model, plans.tensor_parallel, plans.plans.size(), scenario.model.parameters,
-                 [&](std::size_t i) { return plans.plans[i]; }}, format, {}, [&](const std::string& piece) { text += piece; });
+                 [&](std::size_t i) { return plans.plans[i]; }},
+                format, {}, [&](const std::string& piece) { text += piece; });
   require(!text.empty(), "an explanation without a text");
   require(format != Format::json || !nlohmann::ordered_json::parse(text, nullptr, false).is_discarded(),
           "the JSON of an explanation is no JSON");

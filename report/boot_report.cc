@@ -58,7 +58,7 @@ Facts budget_facts(const MemoryBudget& budget) {
   const auto add = [&](const char* name, std::int64_t bytes, const std::string& remark) {
     facts.entries.emplace_back(name, fmt::format("{} bytes, {}{}", human_count(bytes), human_bytes(bytes), remark));
   };
-  add(std::string(budget.gpu->name).c_str(), budget.gpu->total_bytes, " as detected");
+  add(std::string(budget.gpu.name).c_str(), budget.gpu.total_bytes, " in all");
   add("may be taken", budget.requested_bytes, fmt::format(", {} of it", budget.utilization));
   add("weights", budget.weights_bytes,
       budget.weights_basis.empty() ? " on one rank, as given" : " on one rank, COUNTED: " + budget.weights_basis);
@@ -110,8 +110,8 @@ nlohmann::ordered_json json_of(const BootAnswer& answer) {
   if (answer.backend_profile) json["backend_profile"] = to_string(*answer.backend_profile);
   if (answer.budget) {
     const MemoryBudget& budget = *answer.budget;
-    json["gpu"] = {{"name", budget.gpu->name},
-                   {"total_bytes", budget.gpu->total_bytes},
+    json["gpu"] = {{"name", budget.gpu.name},
+                   {"total_bytes", budget.gpu.total_bytes},
                    {"utilization", budget.utilization},
                    {"requested_bytes", budget.requested_bytes},
                    {"weights_bytes", budget.weights_bytes},

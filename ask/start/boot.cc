@@ -53,7 +53,7 @@ DecidedStart decided(const BootQuestion& question) {
     if (is_asked(file, "engine", "pipeline_memory"))
       throw error_at(file.root.find("engine")->find("pipeline_memory")->place,
                      "engine.pipeline_memory: the memory of a GPU is that of every stage; leave one of them out");
-    const Gpu& gpu = *question.gpu->gpu;
+    const Gpu& gpu = question.gpu->gpu;
     CountedWeights weights;
     if (question.gpu->weights_bytes) {
       weights.bytes = *question.gpu->weights_bytes;
@@ -64,7 +64,8 @@ DecidedStart decided(const BootQuestion& question) {
     start.budget = memory_budget(gpu, question.gpu->utilization, weights.bytes, question.gpu->beside_bytes,
                                  *start.engine);
     start.budget->weights_basis = weights.basis;
-    if (engine.rules->one_allocation) set("backend_profile", std::string(to_string(gpu.profile)));
+    if (engine.rules->one_allocation && gpu.profile)
+      set("backend_profile", std::string(to_string(*gpu.profile)));
     set("max_num_batched_tokens", std::to_string(start.engine->server(gpu).max_num_batched_tokens));
     apply_override(file, "engine.memory", std::to_string(std::max<std::int64_t>(1, start.budget->available_bytes)),
                    boot_default);
@@ -78,7 +79,7 @@ DecidedStart decided(const BootQuestion& question) {
   if (question.max_num_seqs) start.max_num_seqs = *question.max_num_seqs;
   else if (is_asked(file, "simulate", "max_num_seqs") || !question.gpu)
     start.max_num_seqs = start.scenario.simulate.scheduler.max_num_seqs;
-  else start.max_num_seqs = start.engine->server(*question.gpu->gpu).max_num_seqs;
+  else start.max_num_seqs = start.engine->server(question.gpu->gpu).max_num_seqs;
   return start;
 }
 
@@ -145,7 +146,7 @@ void check_start(BootAnswer& answer, const BootQuestion& question, const std::op
     answer.failures.push_back(
         {"memory", fmt::format("no memory is left for the cache: {} of {} may be taken, weights need {} and the rest "
                                "about {}", printed_gib(answer.budget->requested_bytes),
-                               printed_gib(answer.budget->gpu->total_bytes), printed_gib(answer.budget->weights_bytes),
+                               printed_gib(answer.budget->gpu.total_bytes), printed_gib(answer.budget->weights_bytes),
                                printed_gib(answer.budget->beside_bytes))});
     return;
   }
@@ -199,6 +200,7 @@ BootAnswer answer_of(const DecidedStart& start, const BootQuestion& question) {
   answer.budget = start.budget;
   answer.memory_bytes = start.budget ? start.budget->available_bytes : start.scenario.engine.memory_bytes;
   answer.length = start.length;
+  answer.ranks = start.scenario.engine.tensor_parallel;
   answer.max_num_seqs = start.max_num_seqs;
   if (!start.budget || start.budget->available_bytes > 0) answer.plan = boot_plan(start.scenario, start.length);
   if (answer.plan) {
@@ -274,12 +276,19 @@ std::vector<BootChange> boot_changes_for(const BootQuestion& question, const Boo
     for (const char* share : {"0.92", "0.95", "0.97"})
       if (std::stod(share) > question.gpu->utilization)
         changes.push_back({{flag("--utilization", share, "")}, fmt::format("{} of the GPU", share)});
-  if (!answer.plan) return changes;
-  const SpecPlan* const attention = primary_attention(*answer.plan);
-  if (attention && !attention->attention->format && element_bytes(attention->attention->dtype) > 1)
-    changes.push_back(with_seqs({{flag("--kv-dtype", "fp8_e4m3", "engine.kv_dtype")}, "K and V in fp8"}));
-  if (answer.plan->cache_mode != CacheMode::none)
-    changes.push_back(with_seqs({{flag("--mode", "none", "engine.cache_mode")}, "no prefix caching"}));
+  if (answer.plan) {
+    const SpecPlan* const attention = primary_attention(*answer.plan);
+    if (attention && !attention->attention->format && element_bytes(attention->attention->dtype) > 1)
+      changes.push_back(with_seqs({{flag("--kv-dtype", "fp8_e4m3", "engine.kv_dtype")}, "K and V in fp8"}));
+    if (answer.plan->cache_mode != CacheMode::none)
+      changes.push_back(with_seqs({{flag("--mode", "none", "engine.cache_mode")}, "no prefix caching"}));
+  }
+  // More GPUs cost most. Weights that were measured hold for the ranks they were measured on.
+  if (question.gpu && !question.gpu->weights_bytes)
+    for (const std::int64_t ranks : {2, 4, 8, 16})
+      if (ranks > answer.ranks)
+        changes.push_back({{flag("--tp", std::to_string(ranks), "engine.tensor_parallel")},
+                           fmt::format("{} GPUs", ranks)});
   return changes;
 }
 
@@ -289,13 +298,18 @@ BootAnswer boot(const BootQuestion& question) {
   BootAnswer answer = boot_answer(question);
   if (answer.boots() && answer.warnings.empty()) return answer;
   constexpr std::size_t most_tries = 3;
+  std::string last_flag;  // of several values of one flag the first that starts changes least
   for (const BootChange& change : boot_changes_for(question, answer)) {
     if (answer.tries.size() == most_tries) break;
+    const std::string& flag = change.flags.front().first.first;
+    if (flag == last_flag && flag != "--max-num-seqs") continue;
     try {
       const BootQuestion other = with_change(question, change);
       const BootAnswer tried = boot_answer(other);
       const bool is_better = !answer.boots() || tried.warnings.size() < answer.warnings.size();
-      if (tried.boots() && is_better) answer.tries.push_back({boot_command_of(other), change.what});
+      if (!tried.boots() || !is_better) continue;
+      answer.tries.push_back({boot_command_of(other), change.what});
+      last_flag = flag;
     } catch (const InputError&) {  // not for this model
     }
   }

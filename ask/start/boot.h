@@ -14,7 +14,7 @@ namespace hybridkv {
 
 /// The memory of a GPU, from which that of the cache follows.
 struct GpuQuestion {
-  const Gpu* gpu = nullptr;
+  Gpu gpu;
   double utilization = 0.9;
   std::optional<std::int64_t> weights_bytes;  ///< of one rank, measured; default: counted from the parameters
   std::optional<std::int64_t> beside_bytes;  ///< beside weights and cache; default: estimated
@@ -53,6 +53,7 @@ struct BootAnswer {
   std::optional<MemoryBudget> budget;
   std::int64_t memory_bytes = 0;       ///< of the cache on one rank
   std::int64_t length = 0;             ///< max_model_len, tokens
+  std::int64_t ranks = 1;              ///< of tensor parallelism
   std::int64_t max_num_seqs = 0;
   std::int64_t state_blocks = 0;       ///< that running requests can have; 0: the model has no states
   std::optional<CachePlan> plan;       ///< numbers only; nothing where not even the shortest request has room

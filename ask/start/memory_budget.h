@@ -10,7 +10,7 @@ namespace hybridkv {
 
 /// What an engine leaves to the cache of one GPU, and how that is known.
 struct MemoryBudget {
-  const Gpu* gpu = nullptr;
+  Gpu gpu;
   double utilization = 0;          ///< share of the GPU that the engine may take
   std::int64_t requested_bytes = 0;  ///< total * utilization, rounded up
   std::int64_t weights_bytes = 0;    ///< of one rank

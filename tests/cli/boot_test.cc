@@ -81,7 +81,8 @@ TEST_CASE("edge: what boot cannot answer is refused with a way out") {
   require_refused(model + "--gpu H100 --weights 27GiB --available-memory 40GiB", "leave one of them out");
   require_refused(model + "--gpu H100 --weights heavy", "write it like 26.5GiB");
   require_refused(model + "--gpu H100 --weights 27GiB --utilization 90", "is no share of the GPU");
-  require_refused(model + "--weights 27GiB", "belongs to --gpu NAME");
+  require_refused(model + "--weights 27GiB", "belongs to --gpu NAME or --gpu-memory SIZE");
+  require_refused(model + "--gpu-memory much", "--gpu-memory much");
   require_refused(model + "--available-memory 40GiB --engine vllm-0.34", "vllm-0.33");
   require_refused(model + "--available-memory 40GiB --max-num-seqs 0", "--max-num-seqs");
   require_refused(model + "--available-memory 40GiB --memory 20GiB",

@@ -100,7 +100,7 @@ TEST_CASE("golden: a GPU's memory, share and weights, with what is estimated and
                     start_of_vllm.error_gib(start_of_vllm.published[1])) ==
         "-0.79 1.15");
   BootQuestion question = question_of("Qwen3.5-27B", "memory: 1 GiB", 32768);
-  question.gpu = GpuQuestion{.gpu = &h100, .weights_bytes = std::int64_t{27} << 30};
+  question.gpu = GpuQuestion{.gpu = h100, .weights_bytes = std::int64_t{27} << 30};
   const BootAnswer answer = boot(question);
   CHECK(answer.memory_bytes == budget.available_bytes);
   CHECK(answer.max_num_seqs == 1024);
@@ -113,7 +113,7 @@ TEST_CASE("golden: a GPU's memory, share and weights, with what is estimated and
 
 TEST_CASE("edge: weights that leave nothing, and memory for no request at all") {
   BootQuestion question = question_of("Qwen3.5-27B", "memory: 1 GiB", 32768);
-  question.gpu = GpuQuestion{.gpu = &find_gpu("L4"), .weights_bytes = std::int64_t{54} << 30};
+  question.gpu = GpuQuestion{.gpu = find_gpu("L4"), .weights_bytes = std::int64_t{54} << 30};
   const BootAnswer nothing_left = boot(question);
   REQUIRE(nothing_left.failures.size() == 1);
   CHECK(nothing_left.failures.front().code == "memory");
@@ -190,10 +190,24 @@ TEST_CASE("edge: as many running requests as there is room for are no reason to 
   CHECK(tries_fewer(most + 1));
 }
 
+TEST_CASE("golden: a GPU without a name, and more ranks where the weights leave nothing, unless they were measured") {
+  BootQuestion question = question_of("Qwen3.5-27B", "memory: 1 GiB", 32768);
+  question.gpu = GpuQuestion{.gpu = unnamed_gpu(find_gpu("L4").total_bytes)};
+  BootAnswer answer = boot(question);
+  CHECK_FALSE(answer.boots());
+  REQUIRE(answer.tries.size() == 1);
+  CHECK(answer.tries.front().command == "hybridkv boot --tp 8");
+  question.gpu->weights_bytes = std::int64_t{54} << 30;
+  CHECK(boot(question).tries.empty());
+  question.gpu = GpuQuestion{.gpu = find_gpu("H200")};
+  CHECK(boot(question).boots());
+}
+
 TEST_CASE("edge: a GPU that is not known") {
   CHECK_THROWS_WITH_AS(find_gpu("H10"), doctest::Contains("did you mean 'H100'?"), InputError);
-  CHECK_THROWS_WITH_AS(find_gpu("A100"), doctest::Contains("did you mean 'A100-PCIe'?"), InputError);
-  CHECK_THROWS_WITH_AS(find_gpu("TPU"), doctest::Contains("by --available-memory"), InputError);
+  CHECK_THROWS_WITH_AS(find_gpu("A100"), doctest::Contains("did you mean 'A100-PCIe' or 'A100-SXM-80GB'"), InputError);
+  CHECK_THROWS_WITH_AS(find_gpu("TPU"), doctest::Contains("by --gpu-memory, or by --available-memory"), InputError);
+  CHECK(find_gpu("AMD Instinct MI300X").profile == BackendProfile::rocm);
   CHECK(&find_gpu("RTX 4090") == &find_gpu("4090"));
   CHECK(&find_gpu("A6000") == &find_gpu("rtx-a6000"));
 }
@@ -227,7 +241,7 @@ TEST_CASE("edge: what boot refuses names the value where it was typed, and what 
   CHECK_THROWS_WITH_AS(plan_scenario(scenario, scenario.pack_sizes), refusal_of(ranks).c_str(), InputError);
   CHECK(refusal_of(ranks).find("take 2;") != std::string::npos);
   BootQuestion of_stages = question_of("Qwen3.5-4B", "pipeline_parallel: 2, pipeline_memory: [4 GiB, 5 GiB]", 2048);
-  of_stages.gpu = GpuQuestion{.gpu = &find_gpu("L4"), .weights_bytes = std::int64_t{1} << 30};
+  of_stages.gpu = GpuQuestion{.gpu = find_gpu("L4"), .weights_bytes = std::int64_t{1} << 30};
   CHECK(refusal_of(of_stages).starts_with("boot.yaml:2:"));
 }
 

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/complete.h"
+#include "cli/engine_command.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
 #include "cli/output.h"
@@ -88,7 +89,7 @@ int main(int argc, char** argv) {
   add_import_command(app, action);
   add_completions_command(app, action);
   add_man_command(app, action);
-  const std::vector<std::string> words = command_words(argc, argv);
+  const std::vector<std::string> words = with_engine_command(command_words(argc, argv));
   if (words.empty()) {
     write_message(first_steps());
     return exit_bad_input;

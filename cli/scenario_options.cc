@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/shell_word.h"
+#include "cli/engine_command.h"
 #include "cli/offers.h"
 #include "cli/values.h"
 #include "report/text.h"
@@ -233,6 +234,7 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options, const Engin
   command.add_option("--ssm-dtype", options.ssm_dtype, "element type of recurrent states (default: the model's)")
       ->check(offers({{offered_words_of("engine.ssm_dtype")}, true}))
       ->type_name("DTYPE");
+  add_engine_command(command, options);
 }
 
 void describe_one_pack(CLI::App& command) {
@@ -253,6 +255,12 @@ FlagValue varied_values(const std::string& flag, const std::string& assignment) 
     throw InputError(shown + ": write KEY=VALUE,VALUE, like engine.tensor_parallel=1,2");
   const std::string key = assignment.substr(0, equals), values = assignment.substr(equals + 1);
   return {key, key == "model" ? model_values(values) : list_value(shown, values), shown};
+}
+
+std::string* option_of_key(ScenarioOptions& options, std::string_view key) {
+  for (std::size_t i = 0; i < key_flags.size(); ++i)
+    if (key_flags[i].key == key) return &(options.*flag_values[i]);
+  return nullptr;
 }
 
 std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptions& options) {

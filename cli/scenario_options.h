@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engines/command_grammar.h"
 #include "scenarios/command_words.h"
 #include "scenarios/read.h"
 #include "scenarios/scenario.h"
@@ -34,12 +35,17 @@ struct ScenarioOptions {
   std::string cache_mode;
   std::string kv_dtype;
   std::string ssm_dtype;
+  std::string engine_command;          ///< the command that starts an engine, as typed
+  KeyValues boot;                      ///< what it says of the start: "boot.utilization" and others
   std::vector<FlagValue> flags;        ///< of the command itself; they win over everything else
 };
 
 /// Adds SCENARIO, --set, --model, --engine, --backend-profile, --pack, --tp, --memory, --max-model-len, --mode,
-/// --kv-dtype and --ssm-dtype to a command. `usual`: the release that it takes where none is asked for.
+/// --kv-dtype, --ssm-dtype and --command to a command. `usual`: the release that it takes where none is asked for.
 void add_scenario_options(CLI::App& command, ScenarioOptions& options, const EngineRules& usual = *EngineSpec{}.rules);
+
+/// What was given to the flag of that key; null where the key has no flag of its own.
+std::string* option_of_key(ScenarioOptions& options, std::string_view key);
 
 /// The flags that stand for one key of the scenario each and were given, with what was given.
 std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptions& options);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "engines/command_grammar.h"
 #include "engines/conformance.h"
 #include "engines/search_axes.h"
 #include "engines/serve.h"
@@ -35,6 +36,7 @@ struct Engine {
   const EngineStart* start = nullptr;  ///< what it takes and prints as it starts
   const EngineLog* log = nullptr;      ///< how the log of a start is read
   const Conformance* conformance = nullptr;  ///< how its own code is asked for our figures, where it is installed
+  const CommandGrammar* command = nullptr;  ///< how a command line that starts it is read
   /// The command line that starts it.
   ServeCommand (*serve)(const Served& served) = nullptr;
   /// What was chosen of a cache of blocks, with its flags; null: such choices have no flags that are known.

@@ -4,6 +4,7 @@
 #include "engines/llama_cpp/conformance.h"
 #include "engines/llama_cpp/rules.h"
 #include "engines/llama_cpp/serve.h"
+#include "engines/llama_cpp/words.h"
 
 namespace hybridkv {
 
@@ -18,6 +19,7 @@ inline constexpr Engine llama_cpp{.rules = &rules_of_llama_cpp,
                                   .abilities = &abilities_of_slots,
                                   .axes = axes_of_llama_cpp,
                                   .conformance = &conformance_of_llama_cpp,
+                                  .command = &command_of_llama_cpp,
                                   .serve = serve_llama_cpp,
                                   .own_settings = llama_cpp_settings};
 

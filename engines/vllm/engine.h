@@ -5,6 +5,7 @@
 #include "engines/vllm/rules.h"
 #include "engines/vllm/serve.h"
 #include "engines/vllm/start.h"
+#include "engines/vllm/words.h"
 #include "simulator/blocks/match_unit_rules.h"
 
 namespace hybridkv {
@@ -25,6 +26,7 @@ inline constexpr Engine vllm_0_33{.rules = &rules_of_vllm_0_33,
                                   .start = &start_of_vllm,
                                   .log = &log_of_vllm_0_33,
                                   .conformance = &conformance_of_vllm_0_33,
+                                  .command = &command_of_vllm,
                                   .serve = serve_vllm,
                                   .block_settings = vllm_settings};
 

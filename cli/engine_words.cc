@@ -33,6 +33,7 @@ std::string with_engines(std::string help) {
       {"{default}", usual},
       {"{family}", usual.substr(0, usual.find('-'))},
       {"{today}", usual_start().rules->name},
+      {"{command}", usual_start().command ? usual_start().command->programs.front() : std::string_view("COMMAND")},
       {"{tree}", first_through(ForwardPath::tree)},
       {"{slots}", first_through(ForwardPath::slots)}};
   for (const auto& [word, name] : words)

@@ -99,7 +99,7 @@ void add_plan_command(CLI::App& app, CommandAction& action) {
                        "  hybridkv plan --model Qwen/Qwen3.5-4B-FP8 --kv-dtype fp8 --mode align \\\n"
                        "      --memory 20G --max-model-len 32k\n"
                        "  hybridkv plan --model config.json --memory 20GiB --max-model-len 128k\n"
-                       "  hybridkv plan --memory 20G -- vllm serve Qwen/Qwen3.5-9B -tp 2 \\\n"
+                       "  hybridkv plan --memory 20G -- {command} Qwen/Qwen3.5-9B -tp 2 \\\n"
                        "      --max-model-len 32K --kv-cache-dtype fp8\n"
                        "  hybridkv plan my.yaml --format json | jq '.plans[0].views'",
                        print_plans);

@@ -24,7 +24,8 @@ struct EngineWord {
   std::string_view flag;       ///< "--max-num-seqs"; a key of a mapping behind a flag is "--speculative-config.method"
   std::string_view key = {};   ///< that it sets, "engine.tensor_parallel"; empty: it changes nothing of the cache
   std::string_view alone = {}; ///< what it sets where it stands without a value; empty: a value follows
-  std::span<const WordValue> values = {};  ///< other values are taken as they are written
+  std::span<const WordValue> values = {};  ///< other values are taken as they are written, unless
+  bool only_these = false;                 ///< no key of ours says another value
   WordNumber number = WordNumber::as_written;
 };
 

@@ -200,6 +200,10 @@ class CommandReader {
     }
     const auto named = std::find_if(word.values.begin(), word.values.end(),
                                     [&](const WordValue& value) { return value.engine == text; });
+    if (word.only_these && named == word.values.end()) {
+      command_.unknown.push_back(typed);
+      return;
+    }
     const std::string value = named != word.values.end()              ? std::string(named->key)
                               : word.number == WordNumber::human ? human_number(text)
                                                                      : text;

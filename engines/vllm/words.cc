@@ -9,7 +9,7 @@ constexpr std::string_view programs_of_vllm[] = {"vllm serve", "vllm.entrypoints
 constexpr std::string_view model_flags_of_vllm[] = {"--model", "--model-tag"};
 constexpr std::string_view config_flags_of_vllm[] = {"--config"};
 
-constexpr WordValue model_types[] = {{"auto", ""}};
+constexpr WordValue model_types[] = {{"auto", ""}}, lengths[] = {{"auto", ""}, {"-1", ""}};
 constexpr WordValue drafters[] = {{"mtp", "1"},           {"qwen3_next_mtp", "1"}, {"qwen3_5_mtp", "1"},
                                   {"deepseek_mtp", "1"},  {"nemotron_h_mtp", "1"}, {"ngram", ""},
                                   {"mimo_mtp", "1"},      {"glm4_moe_mtp", "1"},   {"suffix", ""}};
@@ -21,7 +21,7 @@ constexpr EngineWord words_of_vllm[] = {
     {"-pp", "engine.pipeline_parallel"},
     {"--decode-context-parallel-size", "engine.decode_context_parallel"},
     {"-dcp", "engine.decode_context_parallel"},
-    {.flag = "--max-model-len", .key = "limits.max_model_len", .values = model_types, .number = WordNumber::human},
+    {.flag = "--max-model-len", .key = "limits.max_model_len", .values = lengths, .number = WordNumber::human},
     {.flag = "--max-num-batched-tokens", .key = "engine.max_num_batched_tokens", .number = WordNumber::human},
     {"--max-num-seqs", "boot.max_num_seqs"},
     {"--max-num-active-seqs", "simulate.max_num_active_seqs"},
@@ -46,7 +46,7 @@ constexpr EngineWord words_of_vllm[] = {
     {"--mamba-backend", "engine.mamba_backend"},
     {"--use-replayssm", "engine.use_replayssm", "true"},
     {"--replayssm-buffer-len", "engine.replayssm_buffer_len"},
-    {.flag = "--speculative-config.method", .key = "engine.mtp_layers", .values = drafters},
+    {.flag = "--speculative-config.method", .key = "engine.mtp_layers", .values = drafters, .only_these = true},
     {"--speculative-config.num_speculative_tokens", "engine.speculative_tokens"},
     {"--gpu-memory-utilization", "boot.utilization"},
     {"--enforce-eager", "boot.enforce_eager", "true"},

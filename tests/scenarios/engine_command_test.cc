@@ -54,8 +54,9 @@ TEST_CASE("golden: a script, a Kubernetes list, an image and a JSON mapping are 
 
 TEST_CASE("golden: each engine's own spelling") {
   CHECK(read_text("python -m sglang.launch_server --model-path M --tp 8 --dp 2 --enable-dp-attention "
-                  "--context-length 9").keys == KeyValues{{"engine.attention_data_parallel", "2"}, {"engine.tensor_parallel", "4"},
-                               {"limits.max_model_len", "9"}});
+                  "--context-length 9").keys ==
+        KeyValues{{"engine.attention_data_parallel", "2"}, {"engine.tensor_parallel", "4"},
+                  {"limits.max_model_len", "9"}});
   CHECK(read_text("python3 -m sglang.launch_server --model M --tp 8 --dp 2 --disable-radix-cache").keys ==
         KeyValues{{"engine.cache_mode", "none"}, {"engine.tensor_parallel", "8"}});
   const EngineCommand server = read_text("./build/bin/llama-server -hf unsloth/Qwen3.5-4B-GGUF:UD-Q4_K_XL -c 32768 "
@@ -72,6 +73,15 @@ TEST_CASE("golden: each engine's own spelling") {
   CHECK(trt.keys == KeyValues{{"engine.cache_mode", "align"}, {"engine.periodic_snapshot_interval", "256"},
                               {"engine.pool_ratio", "[0.25, 0.75]"}, {"engine.tensor_parallel", "2"}});
   CHECK(trt.unused == std::vector<std::string>{"--print_iter_log true"});
+}
+
+TEST_CASE("edge: a drafter of whose layers nothing is known is named, and its tokens count") {
+  const EngineCommand eagle = read_text(
+      "vllm serve M --max-model-len auto --speculative-config "
+      "'{\"method\": \"eagle3\", \"model\": \"X\", \"num_speculative_tokens\": 3}'");
+  CHECK(eagle.keys == KeyValues{{"engine.speculative_tokens", "3"}});
+  CHECK(eagle.unknown == std::vector<std::string>{"--speculative-config.method eagle3"});
+  CHECK(eagle.unused == std::vector<std::string>{"--speculative-config.model X"});
 }
 
 TEST_CASE("edge: what is no command, and slips of the pen") {

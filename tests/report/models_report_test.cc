@@ -63,7 +63,7 @@ TEST_CASE("rule: a terminal that is too narrow loses columns, and is told which,
   CHECK(count(text(100), "not verified\n") == 1);
   CHECK(count(text(100), "Left out") == 0);
   for (const int width : {50, 60, 75}) CHECK(count(text(width), "\nsmall ") == 1);
-  CHECK(count(text(75), "Left out, as the terminal is too narrow: what is not verified. --format csv") == 1);
+  CHECK(count(text(80), "Left out, as the terminal is too narrow: what is not verified.") == 1);
   CHECK(count(text(50), "active parameters, padding, block") == 1);
 }
 

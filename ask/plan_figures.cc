@@ -38,6 +38,10 @@ template <auto Member>
 FigureValue figure_of_arena(const At& at) {
   return std::invoke(Member, at.plan.arena_of(primary_group(at.plan)));
 }
+template <auto Member>
+FigureValue figure_of_primary(const At& at) {
+  return primary_spec(at.plan).*Member;
+}
 /// Of the packed attention layers; nothing without any.
 template <auto Member>
 FigureValue figure_of_attention(const At& at) {
@@ -52,9 +56,8 @@ FigureValue profile_of(const At& at) {
 
 /// Of the layers whose padding decides.
 FigureValue padding_of(const At& at) {
-  const SpecPlan* spec = largest_state(at.plan);
-  if (spec == nullptr) spec = primary_attention(at.plan);
-  return spec == nullptr ? FigureValue() : FigureValue(spec->padding_percent);
+  const SpecPlan* const state = largest_state(at.plan);
+  return (state != nullptr ? *state : primary_spec(at.plan)).padding_percent;
 }
 
 FigureValue shortest_prefix_of(const At& at) {
@@ -71,8 +74,8 @@ constexpr PlanFigure plan_figures[] = {
     {"attention_pack_size", "", figure_of_plan<&CachePlan::attention_pack_size>},
     {"speculative_tokens", "tokens", figure_of_plan<&CachePlan::speculative_tokens>},
     {"memory_bytes", "bytes", figure_of_plan<&CachePlan::memory_bytes>},
-    {"block_size_tokens", "tokens", figure_of_attention<&SpecPlan::block_size_tokens>},
-    {"kernel_block_size_tokens", "tokens", figure_of_attention<&SpecPlan::kernel_block_size_tokens>},
+    {"block_size_tokens", "tokens", figure_of_primary<&SpecPlan::block_size_tokens>},
+    {"kernel_block_size_tokens", "tokens", figure_of_primary<&SpecPlan::kernel_block_size_tokens>},
     {"page_bytes", "bytes", [](const At& at) { return FigureValue(at.plan.page_bytes(primary_group(at.plan))); }},
     {"padding_percent", "%", padding_of},
     {"packs", "", figure_of_attention<&SpecPlan::num_pages>},

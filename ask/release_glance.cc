@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "engines/engine.h"
+#include "planner/default_mode.h"
 #include "planner/plan.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
@@ -28,7 +29,7 @@ EngineSpec by_rules(const EngineRules& rules, const Scenario& scenario) {
   engine.state_requests.reset();
   engine.physical_order = PhysicalOrder::nhd;
   engine.token_rule = TokenRule::concurrency;
-  if (rules.caches_by_default && !is_written(scenario, "engine.cache_mode")) engine.cache_mode = CacheMode::align;
+  if (!is_written(scenario, "engine.cache_mode")) engine.cache_mode = default_cache_mode(rules, scenario.model);
   return engine;
 }
 

@@ -141,16 +141,22 @@ std::int64_t state_grid(std::optional<std::int64_t> scan_chunk, std::int64_t gra
 }
 
 std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, const DerivationLog& log) {
-  const std::int64_t grain = alignment_grain(engine, inputs, log);
   const auto decide = [&](std::int64_t block, std::string rule, std::vector<Term> terms) {
     log.add([&] {
       return Decision{{"B", block, "tokens"}, std::move(rule), std::move(terms), log.cite(RuleOf::block_size)};
     });
     return block;
   };
+  const bool every_boundary = engine.cache_mode == CacheMode::all;
+  if (inputs.bytes_per_token == 0 && inputs.state_bytes > 0 && !every_boundary) {
+    const char* const asked = engine.block_size_tokens ? "user block size" : "default block size";
+    const std::int64_t block = engine.block_size_tokens.value_or(default_block_tokens);
+    return decide(block, fmt::format("B = {}: without attention no kernel asks for more", asked),
+                  {{asked, block, "tokens"}});
+  }
+  const std::int64_t grain = alignment_grain(engine, inputs, log);
   if (inputs.state_bytes == 0) return decide(grain, "B = A: the model keeps no state", {{"A", grain, "tokens"}});
 
-  const bool every_boundary = engine.cache_mode == CacheMode::all;
   const std::int64_t unit = every_boundary ? checkpoint_unit(inputs.scan_chunk_tokens, grain, engine, log) : grain;
   const Term unit_term{every_boundary ? "C" : "A", unit, "tokens"};
   const std::int64_t page_per_token = Checked(inputs.pack_size) * inputs.bytes_per_token;

@@ -60,7 +60,9 @@ std::int64_t window_block_size(std::int64_t block_size_tokens, const EngineSpec&
 /// B, the tokens of one block of every attention layer.
 ///
 /// Modes none and align: B = A * ceil(M / (A * N * a1)); mode all: C = lcm(scan chunk or user mamba block, A),
-/// B = C * ceil(ceil(M / (N * a1)) / C); never below A. Without attention B is A (mode all: C), without states A.
+/// B = C * ceil(ceil(M / (N * a1)) / C); never below A. Without states B is A; without attention, of which no
+/// backend then asks anything, C in mode all, else the user block size or 16 (vLLM 0.33
+/// Platform.update_block_size_for_backend).
 /// Releases that align to checkpoints take lcm(A, k) for A in mode align, and round B up to whole kernel blocks.
 /// Source: vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703.
 /// Example: Qwen3.5-397B at TP2, N = 5: 16 * ceil(2134016 / (16 * 5 * 1024)) = 432.

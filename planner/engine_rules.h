@@ -53,6 +53,7 @@ struct EngineRules {
   void (*validate)(const ModelSpec& model, const EngineSpec& engine) = nullptr;
   bool has_mode_all = true;               ///< states may be kept at every block boundary
   bool caches_by_default = false;         ///< hybrid models cache prefixes, in mode align, unless told not to
+  bool caches_states_alone = true;        ///< so do models without attention; else they cache none unless told to
   bool one_allocation = false;            ///< all layers in one allocation in one of six orders; else a pool a slot
   bool drafts_look_ahead = false;         ///< keys cover tokens ahead for a drafter; else a look-up drops a block
   bool drafts_join = false;               ///< layers of a draft shaped as the model's own are grouped with them

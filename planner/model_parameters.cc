@@ -25,10 +25,12 @@ std::int64_t total_parameters(const ModelParameters& parameters) { return counts
 
 std::int64_t active_parameters(const ModelParameters& parameters) {
   const ParameterCounts counts = counts_of(parameters);
+  Checked active = counts.total();
+  for (const KindParameters& kind : parameters.layers) active = active - kind.counts[ParameterPart::embeddings];
   const std::int64_t routed = counts[ParameterPart::routed_experts];
-  if (parameters.experts == 0) return counts.total();
+  if (parameters.experts == 0) return active;
   // All experts are alike, so that the quotient has no rest.
-  return Checked(counts.total()) - routed + Checked(routed / parameters.experts) * parameters.experts_per_token;
+  return active - routed + Checked(routed / parameters.experts) * parameters.experts_per_token;
 }
 
 }  // namespace hybridkv

@@ -83,7 +83,7 @@ ParameterCounts counts_of(const ModelParameters& parameters);
 std::int64_t total_parameters(const ModelParameters& parameters);
 
 /// Those that one token takes: of the routed experts its own alone. Tables of tokens count whole, as published numbers
-/// of active parameters do.
+/// of active parameters do; those of n-grams, which lie in layers and of which a token takes a few rows, do not.
 /// Example: Mixtral 8x7B: 46,702,792,704 in total, 12,879,425,536 active.
 std::int64_t active_parameters(const ModelParameters& parameters);
 

@@ -14,6 +14,11 @@ const SpecPlan* primary_attention(const Arrangement& arrangement) {
   return windowed != nullptr ? windowed : hidden_states;
 }
 
+const SpecPlan& primary_spec(const Arrangement& arrangement) {
+  const SpecPlan* const attention = primary_attention(arrangement);
+  return attention != nullptr ? *attention : arrangement.specs.front();
+}
+
 const GroupPlan& primary_group(const Arrangement& arrangement) {
   const SpecPlan* attention = primary_attention(arrangement);
   for (const GroupPlan& group : arrangement.groups)
@@ -22,8 +27,7 @@ const GroupPlan& primary_group(const Arrangement& arrangement) {
 }
 
 std::int64_t primary_block_tokens(const Arrangement& arrangement) {
-  const SpecPlan* attention = primary_attention(arrangement);
-  return (attention != nullptr ? *attention : arrangement.specs.front()).block_size_tokens;
+  return primary_spec(arrangement).block_size_tokens;
 }
 
 }  // namespace hybridkv

@@ -49,7 +49,8 @@ void refuse_unlike_hybrids(const ModelSpec& model, const EngineSpec& engine) {
   }
   if (!attention || !states)
     throw SpecError("engine.release",
-                    fmt::format("{} is planned for models with attention and recurrent layers; {} has no {}",
+                    fmt::format("{} is planned for models with attention and recurrent layers; {} has no {}; take "
+                                "another release",
                                 title_of(engine), model.name, attention ? "recurrent ones" : "attention"));
 }
 

@@ -35,14 +35,20 @@ LayersOfSide layers_of(const CachePlan& plan, bool attention) {
   return side;
 }
 
+/// A kind of attention in one word, as people see it beside the number of its layers.
+std::string short_kind(const std::string& kind) {
+  if (kind == to_string(AttentionKind::full)) return "full";
+  if (kind == to_string(AttentionKind::sliding_window)) return "window";
+  return kind == to_string(AttentionKind::chunked_local) ? "chunked" : kind;
+}
+
 /// "12 full + 36 gdn": for people, to whom attention needs no second word.
 std::string layers_text(const LayersOfSide& attention, const LayersOfSide& recurrent) {
   std::vector<std::string> sides;
   for (const LayersOfSide* side : {&attention, &recurrent}) {
     if (side->count == 0) continue;
-    std::vector<std::string> kinds = side->kinds;
-    for (std::string& kind : kinds)
-      if (kind == to_string(AttentionKind::full)) kind = "full";
+    std::vector<std::string> kinds;
+    for (const std::string& kind : side->kinds) kinds.push_back(short_kind(kind));
     sides.push_back(fmt::format("{} {}", side->count, fmt::join(kinds, "/")));
   }
   return fmt::format("{}", fmt::join(sides, " + "));
@@ -71,24 +77,35 @@ Facts alias_facts(std::span<const ListedModel> models) {
   return facts;
 }
 
-Document models_document(std::span<const ListedModel> models) {
-  Document document;
-  document.blocks.emplace_back(models_table(models));
-  const EngineSpec plain;
-  document.blocks.emplace_back(Paragraph{
-      "On one rank, without any flag, by the rules of " + rules_text(*plain.rules, plain.backend_profile) +
-      ": a1 is what a token costs in one layer of attention, M one state of one recurrent layer (the largest), block "
-      "and "
-      "padding those of the uniform page, N = 1. What is not verified could not be confirmed in the published config; "
-      "csv and json name all of it, and every source."});
-  Facts aliases = alias_facts(models);
-  if (!aliases.entries.empty()) document.blocks.emplace_back(std::move(aliases));
-  return document;
+/// The models of which nobody counted parameters.
+std::string without_parameters(std::span<const ListedModel> models) {
+  std::vector<std::string> names;
+  for (const ListedModel& one : models)
+    if (!one.model.parameters) names.push_back(one.model.name);
+  return joined_text(names);
 }
 
-}  // namespace
+/// A column that a narrow terminal has no room for, and what it says.
+struct Dispensable {
+  std::string_view title, subtitle, meaning;
+};
 
-Table models_table(std::span<const ListedModel> models) {
+/// The first go first.
+constexpr Dispensable dispensable[] = {{"not verified", "", "what is not verified"},
+                                       {"params", "active", "active parameters"},
+                                       {"pad", "", "padding"},
+                                       {"block", "tokens", "block"},
+                                       {"params", "all", "parameters"}};
+
+std::string total_text(const ModelParameters& parameters) { return parameter_count_text(total_parameters(parameters)); }
+
+/// Nothing where a token takes them all.
+std::string active_text(const ModelParameters& parameters) {
+  return parameters.experts == 0 ? std::string() : parameter_count_text(active_parameters(parameters));
+}
+
+/// The table without the first `left_out` of the dispensable columns.
+Table table_without(std::span<const ListedModel> models, std::size_t left_out) {
   using Row = ListedModel;
   const auto layers = [](bool attention, auto member) {
     return [=](const Row& row) { return std::invoke(member, layers_of(row.plan, attention)); };
@@ -105,33 +122,75 @@ Table models_table(std::span<const ListedModel> models) {
     return where([](const Row& row) { return largest_state(row.plan) != nullptr; },
                  [=](const Row& row) { return std::invoke(getter, largest_state(row.plan)); });
   };
-  return table_of<Row>(
-      {{{"model", "model"}, via(&Row::model, &ModelSpec::name)},
-       {for_programs("family"), layers(false, &LayersOfSide::kinds_text)},
-       {for_people("layers"),
-        [](const Row& row) { return layers_text(layers_of(row.plan, true), layers_of(row.plan, false)); }},
-       {for_programs("parameters"), of_parameters(total_parameters)},
-       {for_programs("active_parameters"), of_parameters(active_parameters)},
-       {for_people("parameters"), of_parameters(parameters_text)},
-       {for_programs("attention_layers"), layers(true, &LayersOfSide::count)},
-       {for_programs("attention_kind"), layers(true, &LayersOfSide::kinds_text)},
-       {for_programs("recurrent_layers"), layers(false, &LayersOfSide::count)},
-       {{"bytes_per_token", "a1", "bytes"}, of_tokens(&SpecPlan::bytes_per_token)},
-       {{"state_bytes", "M", "bytes"}, of_states(via(&SpecPlan::state, &StateSpec::bytes))},
-       {{"block_size_tokens", "block", "tokens"}, of_tokens(&SpecPlan::block_size_tokens)},
-       {{"padding_percent", "pad"}, of_states(as<Percent>(&SpecPlan::padding_percent))},
-       {for_programs("verified"), [](const Row& row) { return unverified_facts(row).empty(); }},
-       {for_programs("unverified"), via(unverified_facts, joined_text)},
-       {for_people("not verified"), via(unverified_facts, doubt_text)},
-       {for_programs("aliases"), via(&Row::aliases, joined_text)},
-       {for_programs("source"), via(&Row::model, &ModelSpec::source)}},
-      models);
+  std::vector<Field<Row>> fields{
+      {{"model", "model"}, via(&Row::model, &ModelSpec::name)},
+      {for_programs("family"), layers(false, &LayersOfSide::kinds_text)},
+      {for_people("layers"),
+       [](const Row& row) { return layers_text(layers_of(row.plan, true), layers_of(row.plan, false)); }},
+      {for_programs("parameters"), of_parameters(total_parameters)},
+      {for_programs("active_parameters"), of_parameters(active_parameters)},
+      {for_people("params", "all", Align::right), of_parameters(total_text)},
+      {for_people("params", "active", Align::right), of_parameters(active_text)},
+      {for_programs("attention_layers"), layers(true, &LayersOfSide::count)},
+      {for_programs("attention_kind"), layers(true, &LayersOfSide::kinds_text)},
+      {for_programs("recurrent_layers"), layers(false, &LayersOfSide::count)},
+      {{"bytes_per_token", "a1", "bytes"}, of_tokens(&SpecPlan::bytes_per_token)},
+      {{"state_bytes", "M", "bytes"}, of_states(via(&SpecPlan::state, &StateSpec::bytes))},
+      {{"block_size_tokens", "block", "tokens"}, of_tokens(&SpecPlan::block_size_tokens)},
+      {{"padding_percent", "pad"}, of_states(as<Percent>(&SpecPlan::padding_percent))},
+      {for_programs("verified"), [](const Row& row) { return unverified_facts(row).empty(); }},
+      {for_programs("unverified"), via(unverified_facts, joined_text)},
+      {for_people("not verified"), via(unverified_facts, doubt_text)},
+      {for_programs("aliases"), via(&Row::aliases, joined_text)},
+      {for_programs("source"), via(&Row::model, &ModelSpec::source)}};
+  for (std::size_t i = 0; i < left_out; ++i)
+    for (Field<Row>& field : fields)
+      field.shown = field.shown && (field.column.title != dispensable[i].title ||
+                                    field.column.subtitle != dispensable[i].subtitle);
+  return table_of<Row>(fields, models);
 }
+
+/// The widest table that a terminal has room for, and what is left out then.
+Table table_of_width(std::span<const ListedModel> models, int width, std::string& left_out) {
+  std::size_t without = 0;
+  Table table = table_without(models, without);
+  while (text_width(table) > width && without < std::size(dispensable)) {
+    left_out += (left_out.empty() ? "" : ", ") + std::string(dispensable[without].meaning);
+    table = table_without(models, ++without);
+  }
+  return table;
+}
+
+Document models_document(std::span<const ListedModel> models, Format format, const Style& style) {
+  Document document;
+  std::string left_out;
+  document.blocks.emplace_back(format == Format::table ? table_of_width(models, style.width, left_out)
+                                                       : models_table(models));
+  const EngineSpec plain;
+  document.blocks.emplace_back(Paragraph{
+      "On one rank, without any flag, by the rules of " + rules_text(*plain.rules, plain.backend_profile) +
+      ": a1 is what a token costs in one layer of attention, M one state of one recurrent layer (the largest), block "
+      "and padding those of the uniform page, N = 1. What is not verified could not be confirmed in the published "
+      "config; csv and json name all of it, and every source."});
+  if (!left_out.empty())
+    document.blocks.emplace_back(
+        Paragraph{"Left out, as the terminal is too narrow: " + left_out + ". --format csv and json have all."});
+  if (const std::string names = without_parameters(models); !names.empty())
+    document.blocks.emplace_back(Paragraph{"No parameters are known, so that boot needs --weights, of " + names +
+                                           ": write the key parameters into the file of a model."});
+  Facts aliases = alias_facts(models);
+  if (!aliases.entries.empty()) document.blocks.emplace_back(std::move(aliases));
+  return document;
+}
+
+}  // namespace
+
+Table models_table(std::span<const ListedModel> models) { return table_without(models, 0); }
 
 std::string render_models(std::span<const ListedModel> models, Format format, const Style& style) {
   if (format == Format::json) return json_text(to_json(models_table(models)));
   if (format == Format::csv) return render_csv(models_table(models));
-  return render_people(models_document(models), format, style);
+  return render_people(models_document(models, format, style), format, style);
 }
 
 }  // namespace hybridkv

@@ -53,6 +53,13 @@ TextColumn text_column(const Table& table, std::size_t position) {
   return text;
 }
 
+std::vector<TextColumn> text_columns(const Table& table) {
+  std::vector<TextColumn> columns;
+  for (const std::size_t position : columns_for(Audience::people, table))
+    columns.push_back(text_column(table, position));
+  return columns;
+}
+
 std::string padded(const std::string& text, std::size_t width, Align align) {
   const std::string space(width - display_width(text), ' ');
   return align == Align::left ? text + space : space + text;
@@ -215,9 +222,15 @@ std::string csv_cell(const Cell& cell) {
   return quote_csv(raw_cell(cell));
 }
 
+std::int64_t text_width(const Table& table) {
+  const std::vector<TextColumn> columns = text_columns(table);
+  std::size_t width = table.has_marks() ? 2 : 0;
+  for (const TextColumn& column : columns) width += column.width + (&column == &columns.front() ? 0 : 2);
+  return static_cast<std::int64_t>(width);
+}
+
 std::string render_text(const Table& table, const Style& style) {
-  std::vector<TextColumn> columns;
-  for (std::size_t position : columns_for(Audience::people, table)) columns.push_back(text_column(table, position));
+  const std::vector<TextColumn> columns = text_columns(table);
   const std::size_t margin = table.has_marks() ? 2 : 0;
   const auto width = static_cast<std::size_t>(std::max(style.width, 20));
   std::string text;

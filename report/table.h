@@ -135,6 +135,8 @@ std::string csv_cell(const Cell& cell);
 /// Aligned text: headings of one or two lines, a line of dashes, the rows; lines end without spaces. A table wider than
 /// style.width is folded: the columns that fit, then the others below it, each part behind the first column.
 std::string render_text(const Table& table, const Style& style = {});
+/// Columns of a terminal that the table takes where it is not folded.
+std::int64_t text_width(const Table& table);
 /// A GitHub table; title and subtitle make one heading.
 std::string render_markdown(const Table& table);
 /// A header line of column names, then one line a row. Quoting as in RFC 4180; lines end in a line feed alone, as Unix

@@ -79,7 +79,8 @@ Checked indexer_parameters(const HfShape& layer, bool windowed, std::int64_t inp
 Checked gate_parameters(const HfShape& layer, const HeadSizes& heads) {
   Checked gate = 0;
   if (layer.has(HfTrait::head_gate)) gate += layer.hidden() * heads.queries;
-  if (layer.has(HfTrait::channel_gate)) gate += layer.hidden() * heads.queries * heads.value;
+  if (layer.has(HfTrait::channel_gate) || layer.flag({"mla_use_output_gate"}))
+    gate += layer.hidden() * heads.queries * heads.value;
   return gate;
 }
 

@@ -34,6 +34,11 @@ Checked dense_size(const HfShape& layer) {
     const std::int64_t multiple = layer.number({"block_multiple_of"}, 1);
     size = round_up(static_cast<std::int64_t>(adjusted), std::max<std::int64_t>(1, multiple));
   }
+  if (const double factor = layer.real("ffn_proj_factor", 0); factor > 0) {
+    // Source: xLSTMFeedForward of Hugging Face Transformers.
+    const auto wide = static_cast<std::int64_t>(factor * static_cast<double>(layer.hidden()));
+    size = round_up(wide, std::max<std::int64_t>(1, layer.number({"ffn_round_up_to_multiple_of"}, 1)));
+  }
   if (size == 0) throw InputError("the size of the MLP is not declared");
   const std::int64_t sharers = layer.number({"num_kv_shared_layers"});
   const bool is_double = layer.flag({"use_double_wide_mlp"}) && sharers > 0 &&
@@ -101,7 +106,8 @@ Checked router_parameters(const HfShape& layer) {
 ParameterCounts expert_parameters(const HfShape& layer) {
   const bool is_biased = layer.flag({"mlp_bias"}) || layer.has(HfTrait::mlp_bias);
   const Checked hidden = layer.hidden();
-  const Checked inner = layer.number({"moe_hidden_size"}, hidden);
+  Checked inner = layer.number({"moe_hidden_size", "moe_latent_size", "routed_expert_hidden_size"}, hidden);
+  if (inner == 0) inner = hidden;
   ParameterCounts counts;
   counts[ParameterPart::routed_experts] =
       hf_experts(layer) * matrices(layer, inner, expert_size(layer), layer.has(HfTrait::expert_bias));
@@ -110,7 +116,8 @@ ParameterCounts expert_parameters(const HfShape& layer) {
         matrices(layer, hidden, shared, is_biased) + (layer.has(HfTrait::shared_gate) ? layer.hidden() : Checked(0));
   // Experts of another width than the layers stand between two projections.
   if (inner != hidden) counts[ParameterPart::shared_experts] += 2 * hidden * inner;
-  counts[ParameterPart::norms] = router_parameters(layer);
+  counts[ParameterPart::norms] =
+      router_parameters(layer) + (layer.flag({"latent_moe_use_norm"}) ? inner : Checked(0));
   return counts;
 }
 

@@ -11,6 +11,12 @@ Checked inner_number(const HfShape& layer, const char* inner, HfShape::Names nam
   return value && hf_count(*value) ? Checked(*hf_count(*value)) : layer.number(names);
 }
 
+bool inner_flag(const HfShape& layer, const char* inner) {
+  const YamlNode* section = layer.mapping("linear_attn_config");
+  const YamlNode* value = section ? section->find(inner) : nullptr;
+  return value && value->kind == YamlNode::Kind::scalar && !value->quoted && value->text == "true";
+}
+
 /// Queries, keys, values and a gate, a convolution over the first three, beta and decay of each head.
 Checked gdn_parameters(const HfShape& layer) {
   const Checked hidden = layer.hidden();
@@ -30,8 +36,10 @@ Checked kda_parameters(const HfShape& layer) {
   const Checked kernel = inner_number(layer, "short_conv_kernel_size", {"linear_conv_kernel_dim",
                                                                         "short_conv_kernel_size"});
   const Checked channels = heads * size;
-  const Checked gate = layer.has(HfTrait::full_rank_gates) ? hidden * channels : size * (hidden + channels);
-  return 4 * hidden * channels + 3 * channels * kernel + channels + heads + 2 * gate + hidden * heads + size;
+  const Checked full = hidden * channels, low = size * (hidden + channels);
+  const Checked decay = layer.has(HfTrait::full_rank_gates) ? full : low;
+  const Checked gate = inner_flag(layer, "use_full_rank_gate") ? full : decay;
+  return 4 * full + 3 * channels * kernel + channels + heads + decay + gate + hidden * heads + size;
 }
 
 /// Queries, keys, values, a gate of the output and its norm.
@@ -98,6 +106,19 @@ Checked rwkv_parameters(const HfShape& layer) {
   return layer.hidden() * (4 * channels + layer.hidden()) + 2 * channels + 5 * layer.hidden();
 }
 
+/// Queries and keys, values and the gate of the output, a gate of each head for what comes in and for what stays, the
+/// norm of the heads and the output.
+Checked xlstm_parameters(const HfShape& layer) {
+  const Checked hidden = layer.hidden();
+  const Checked heads = layer.number({"num_heads"});
+  const auto width = [&](const char* factor) {
+    return Checked(static_cast<std::int64_t>(static_cast<double>(layer.hidden()) * layer.real(factor, 0)));
+  };
+  const Checked keys = width("qk_dim_factor"), values = width("v_dim_factor");
+  const Checked biases = layer.flag({"use_bias"}) ? 2 * keys + 3 * values + hidden : Checked(0);
+  return hidden * (2 * keys + 3 * values) + 2 * heads * (hidden + 1) + values + biases;
+}
+
 }  // namespace
 
 std::int64_t hf_recurrent_parameters(const HfShape& layer, std::string_view family, const YamlNode* kind) {
@@ -106,6 +127,7 @@ std::int64_t hf_recurrent_parameters(const HfShape& layer, std::string_view fami
   if (const Checked width = layer.number({"lru_width"}); width != 0) return gated_recurrence_parameters(layer, width);
   if (layer.number({"attention_hidden_size"}) != 0 && layer.number({"num_attention_heads"}) == 0)
     return rwkv_parameters(layer);
+  if (family == "xlstm") return xlstm_parameters(layer);
   if (family == "gdn") return gdn_parameters(layer);
   if (family == "kda") return kda_parameters(layer);
   if (family == "linear") return linear_parameters(layer);

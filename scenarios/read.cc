@@ -200,6 +200,7 @@ void read_section(const YamlNode& root, const std::string& section, Scenario& sc
     scenario.pack_sizes = std::move(context.pack_sizes);
   }
   if (section == "model") scenario.notes = std::move(context.notes);
+  set_default_mode(root, scenario);
 }
 
 Scenario read_simulate_section(const ScenarioFile& file) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "planner/default_mode.h"
 #include "scenarios/engine_words.h"
 #include "scenarios/key_builders.h"
 #include "scenarios/model_keys.h"
@@ -44,7 +45,6 @@ const Section<DraftSpec>& draft_keys() {
 /// The defaults of a release, where nothing is said; H100 is what most deployments have.
 void set_release_defaults(const YamlNode& node, EngineSpec& engine) {
   const EngineRules& rules = *engine.rules;
-  if (rules.caches_by_default && !node.find("cache_mode")) engine.cache_mode = CacheMode::align;
   if (rules.one_allocation && !engine.backend_profile) engine.backend_profile = BackendProfile::sm90;
   if (!node.find("strategy")) engine.strategy = rules.strategy;
 }
@@ -318,6 +318,12 @@ const Section<VerifyRequest>& verify_keys() {
 
 }  // namespace
 
+void set_default_mode(const YamlNode& root, Scenario& scenario) {
+  const YamlNode* const engine = root.find("engine");
+  const bool is_written = engine != nullptr && engine->find("cache_mode") != nullptr;
+  if (!is_written) scenario.engine.cache_mode = default_cache_mode(*scenario.engine.rules, scenario.model);
+}
+
 const Section<Scenario>& scenario_keys() {
   static const Section<Scenario> section = [] {
     Section<Scenario> keys("a scenario", "One question to hybridkv: a model, an engine, memory and lengths.");
@@ -335,7 +341,8 @@ const Section<Scenario>& scenario_keys() {
                  workspace_keys())
         .section(key("verify", ""),
                  &Scenario::verify, verify_keys())
-        .section(key("simulate", ""), &Scenario::simulate, simulate_keys());
+        .section(key("simulate", ""), &Scenario::simulate, simulate_keys())
+        .check([](const std::string&, const YamlNode& root, Scenario& scenario) { set_default_mode(root, scenario); });
     return keys;
   }();
   return section;

@@ -368,6 +368,7 @@ const Scenario& SweepReader::at(std::int64_t point) {
     }
     state.stale.erase(state.stale.begin());
   }
+  set_default_mode(state.root, state.scenario);
   return state.scenario;
 }
 

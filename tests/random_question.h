@@ -90,8 +90,10 @@ class QuestionMaker {
  public:
   explicit QuestionMaker(std::uint64_t seed) : seed_(seed) { question_.seed = seed; }
 
-  RandomQuestion make() {
-    add("model", shipped_models()[below(shipped_models().size())].model.name);
+  /// About this model; without a name about any shipped one.
+  RandomQuestion make(const std::string& model = "") {
+    const std::string& drawn = shipped_models()[below(shipped_models().size())].model.name;
+    add("model", model.empty() ? drawn : model);
     choose_engine();
     choose_ranks();
     choose_layout();
@@ -282,6 +284,8 @@ class QuestionMaker {
 };
 
 /// The same seed gives the same question, everywhere.
-inline RandomQuestion random_question(std::uint64_t seed) { return QuestionMaker(seed).make(); }
+inline RandomQuestion random_question(std::uint64_t seed, const std::string& model = "") {
+  return QuestionMaker(seed).make(model);
+}
 
 }  // namespace hybridkv::testing

@@ -17,23 +17,17 @@ namespace {
 
 using RowSetting = PlannedSetting;
 
-/// The layers that a comparison is about; those of the first spec where nothing is kept token by token.
-const SpecPlan& leading_spec(const CachePlan& plan) {
-  const SpecPlan* const attention = primary_attention(plan);
-  return attention != nullptr ? *attention : plan.specs.front();
-}
-
 /// The layers whose padding decides.
 const SpecPlan& padded_spec(const CachePlan& plan) {
   const SpecPlan* const state = largest_state(plan);
-  return state != nullptr ? *state : leading_spec(plan);
+  return state != nullptr ? *state : primary_spec(plan);
 }
 
 const ArenaPlan& leading_arena(const CachePlan& plan) { return plan.arena_of(primary_group(plan)); }
 
 ComparedValue order_of(const RowSetting& setting) {
   if (setting.plan.cache_order) return std::string(to_string(*setting.plan.cache_order));
-  const SpecPlan& spec = leading_spec(setting.plan);
+  const SpecPlan& spec = primary_spec(setting.plan);
   if (!spec.attention) return {};
   return std::string(to_string(spec.attention->order));
 }
@@ -66,7 +60,7 @@ std::function<std::string(const RowSetting&)> of_arena(std::string only, std::st
 /// The symbol of the page: pages of one size have a decision of their own, other pages are sized for the layers in
 /// them.
 std::string page_symbol(const RowSetting& setting) {
-  const std::string label = spec_label(leading_spec(setting.plan));
+  const std::string label = spec_label(primary_spec(setting.plan));
   return first_decided(setting, {"P", "page of " + label, "unpadded page of " + label});
 }
 
@@ -118,11 +112,11 @@ std::vector<CompareRow> settings_rows() {
 std::vector<CompareRow> layout_rows() {
   return {
       {"block_size_tokens", "block", "tokens", "",
-       [](const RowSetting& s) { return ComparedValue(leading_spec(s.plan).block_size_tokens); },
-       [](const RowSetting& s) { return "block of " + spec_label(leading_spec(s.plan)); }},
+       [](const RowSetting& s) { return ComparedValue(primary_spec(s.plan).block_size_tokens); },
+       [](const RowSetting& s) { return "block of " + spec_label(primary_spec(s.plan)); }},
       {"kernel_block_size_tokens", "kernel block", "tokens", "",
-       [](const RowSetting& s) { return ComparedValue(leading_spec(s.plan).kernel_block_size_tokens); },
-       [](const RowSetting& s) { return "kernel block of " + spec_label(leading_spec(s.plan)); }},
+       [](const RowSetting& s) { return ComparedValue(primary_spec(s.plan).kernel_block_size_tokens); },
+       [](const RowSetting& s) { return "kernel block of " + spec_label(primary_spec(s.plan)); }},
       figure("page_bytes", "page", page_symbol),
       {"padding_percent", "padding", "%", "",
        [](const RowSetting& s) { return ComparedValue(padded_spec(s.plan).padding_percent); },

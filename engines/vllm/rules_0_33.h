@@ -65,6 +65,7 @@ inline constexpr EngineRules rules_of_vllm_0_33 = {
     .validate = validate_vllm_0_33,
     .has_mode_all = false,
     .caches_by_default = true,
+    .caches_states_alone = false,  // ModelConfig.is_prefix_caching_supported: experimental without attention
     .one_allocation = true,
     .drafts_look_ahead = true,
     .drafts_join = true,

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "planner/primary_attention.h"
 #include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
@@ -94,11 +95,12 @@ std::string plan_text(const ExplainSource& source, std::size_t i, Format format,
   if (i == 0) {
     document.blocks.emplace_back(Heading{
         fmt::format("{}, tensor parallel {}: where the numbers come from", source.model, source.tensor_parallel), 1});
-    document.blocks.emplace_back(Facts{{{"rules", rules_text(*plan.rules, plan.backend_profile)}}});
+    document.blocks.emplace_back(Facts{{{"rules", rules_text(plan)}}});
     if (source.parameters) document.blocks.emplace_back(parameters_facts(*source.parameters));
   }
-  document.blocks.emplace_back(Heading{fmt::format("N = {}: {} a page", plan.attention_pack_size,
-                                                   human_plural(plan.attention_pack_size, "attention layer"))});
+  if (primary_attention(plan) != nullptr)
+    document.blocks.emplace_back(Heading{fmt::format("N = {}: {} a page", plan.attention_pack_size,
+                                                     human_plural(plan.attention_pack_size, "attention layer"))});
   std::vector<Block> steps = explain_steps(plan).blocks;
   std::move(steps.begin(), steps.end(), std::back_inserter(document.blocks));
   return (i == 0 ? "" : "\n") + render_people(document, format, style);

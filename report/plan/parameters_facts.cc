@@ -5,15 +5,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/human.h"
+
 namespace hybridkv {
 
-namespace {
-
-/// "27.36 B", below a tenth of a billion "16.4 M".
 std::string parameter_count_text(std::int64_t count) {
   const auto number = static_cast<double>(count);
+  if (count < 100'000) return human_count(count);
   return count < 100'000'000 ? fmt::format("{:.1f} M", number / 1e6) : fmt::format("{:.2f} B", number / 1e9);
 }
+
+namespace {
 
 /// "attention 1.51 B, dense 4.28 B", the parts that there are; "shared_experts" is "shared experts".
 std::string parts_text(const ParameterCounts& counts) {
@@ -34,13 +36,14 @@ nlohmann::ordered_json counts_json(const ParameterCounts& counts, nlohmann::orde
   return json;
 }
 
-}  // namespace
-
+/// "122.56 B, 10.22 B active" of a model with experts.
 std::string parameters_text(const ModelParameters& parameters) {
   const std::string total = parameter_count_text(total_parameters(parameters));
   if (parameters.experts == 0) return total;
   return fmt::format("{}, {} active", total, parameter_count_text(active_parameters(parameters)));
 }
+
+}  // namespace
 
 Facts parameters_facts(const ModelParameters& parameters) {
   Facts facts;

@@ -8,8 +8,8 @@
 
 namespace hybridkv {
 
-/// "27.36 B", and of a model with experts what one token takes: "122.56 B, 10.22 B active".
-std::string parameters_text(const ModelParameters& parameters);
+/// "27.36 B", below a tenth of a billion "16.4 M", below a tenth of a million "4,096".
+std::string parameter_count_text(std::int64_t count);
 
 /// The parameters of a model by kind of layer and part.
 Facts parameters_facts(const ModelParameters& parameters);

@@ -121,7 +121,7 @@ std::string memory_text(const PlanSet& set) {
 Facts model_facts(const PlanSet& set, const PlanAnswer& findings) {
   Facts facts;
   const CachePlan& first = set.plans.front();
-  facts.entries.emplace_back("rules", rules_text(*first.rules, first.backend_profile));
+  facts.entries.emplace_back("rules", rules_text(first));
   if (findings.successor) facts.entries.emplace_back(findings.successor->label, glance_text(*findings.successor));
   for (const SpecPlan& spec : set.plans.front().specs)
     if (spec.attention) facts.entries.emplace_back("attention", attention_text(spec));

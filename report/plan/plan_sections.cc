@@ -11,6 +11,7 @@
 #include "planner/allocated_tensors.h"
 #include "planner/group_runs.h"
 #include "planner/plan_facts.h"
+#include "planner/primary_attention.h"
 #include "report/human.h"
 #include "report/plan/plan_table.h"
 
@@ -166,9 +167,14 @@ std::string slot_prefix_sentence(const CachePlan& plan) {
 std::vector<std::string> prefix_sentences(const CachePlan& plan) {
   const PrefixPlan& prefix = plan.prefix;
   if (plan.rows && plan.cache_mode != CacheMode::none) return {slot_prefix_sentence(plan)};
-  if (!prefix.cacheable)
-    return {fmt::format("Mode {} keeps no recurrent state for a prefix: nothing is ever found again.",
-                        to_string(plan.cache_mode))};
+  if (!prefix.cacheable) {
+    std::vector<std::string> nothing{fmt::format(
+        "Mode {} keeps no recurrent state for a prefix: nothing is ever found again.", to_string(plan.cache_mode))};
+    if (!plan.rules->caches_states_alone && primary_attention(plan) == nullptr)
+      nothing.push_back(fmt::format("{} caches no prefixes of a model without attention unless it is told to, as by "
+                                    "--mode align here.", plan.rules->title));
+    return nothing;
+  }
   const std::int64_t unit = prefix.match_unit_tokens;
   std::vector<std::string> sentences{
       fmt::format("A hit is a multiple of {}.", human_plural(unit, "token"))};

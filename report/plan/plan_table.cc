@@ -36,17 +36,16 @@ bool has_other_groups(const PlanSet& set) {
 /// Is there a kernel block that is not simply the block?
 bool has_split_blocks(const PlanSet& set) {
   return std::any_of(set.plans.begin(), set.plans.end(), [](const CachePlan& plan) {
-    const SpecPlan* spec = primary_attention(plan);
-    return spec != nullptr && spec->kernel_block_size_tokens != spec->block_size_tokens;
+    const SpecPlan& spec = primary_spec(plan);
+    return spec.kernel_block_size_tokens != spec.block_size_tokens;
   });
 }
 
 /// Is there a shortest prefix that can hit, other than simply the block?
 bool prefix_is_news(const PlanSet& set) {
   return std::any_of(set.plans.begin(), set.plans.end(), [](const CachePlan& plan) {
-    const SpecPlan* spec = primary_attention(plan);
     const auto& shortest = plan.prefix.min_cacheable_prefix_tokens;
-    return shortest && (spec == nullptr || *shortest != spec->block_size_tokens);
+    return shortest && *shortest != primary_block_tokens(plan);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "planner/primary_attention.h"
 #include "report/human.h"
 
 namespace hybridkv {
@@ -10,6 +11,12 @@ std::string rules_text(const EngineRules& rules, std::optional<BackendProfile> p
   std::string text(rules.title);
   if (rules.source_only) text += "; read, not run";
   if (profile) text += fmt::format(", backends of {} ({})", to_string(*profile), facts_of(*profile).backend);
+  return text;
+}
+
+std::string rules_text(const CachePlan& plan) {
+  std::string text = rules_text(*plan.rules, plan.backend_profile);
+  if (!plan.rules->source_only && primary_attention(plan) == nullptr) text += "; without attention read, not run";
   return text;
 }
 

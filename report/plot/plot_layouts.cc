@@ -171,8 +171,7 @@ Plot plot_block_size(const PlanSet& set) {
   using Row = const CachePlan*;
   const auto padding = [](Row plan) {
     const SpecPlan* state = largest_state(*plan);
-    const SpecPlan* padded = state != nullptr ? state : primary_attention(*plan);
-    return Real{padded != nullptr ? padded->padding_percent : 0};
+    return Real{(state != nullptr ? *state : primary_spec(*plan)).padding_percent};
   };
   std::vector<Field<Row>> fields{{{"attention_pack_size"}, &CachePlan::attention_pack_size},
                                  {{"block_size_tokens"}, [](Row plan) { return primary_block_tokens(*plan); }},

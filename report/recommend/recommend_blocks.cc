@@ -84,8 +84,9 @@ Facts picked_blocks(const Recommendation& result, const Candidate& pick, const s
   const CapacityPlan& capacity = result.capacity_of(pick);
   const SpecPlan* const attention = primary_attention(layout.plan);
   Facts facts;
-  facts.entries.emplace_back("layout", fmt::format("{} a page, mode {}", human_plural(layout.pack(), "attention layer"),
-                                                   to_string(layout.mode())));
+  const std::string packed =
+      attention != nullptr ? human_plural(layout.pack(), "attention layer") + " a page, " : std::string();
+  facts.entries.emplace_back("layout", fmt::format("{}mode {}", packed, to_string(layout.mode())));
   std::string block = human_plural(block_tokens(layout), "token");
   if (attention != nullptr) block += fmt::format(", kernel block {}", human_count(attention->kernel_block_size_tokens));
   if (layout.plan.prefix.cacheable) block += fmt::format(", match unit {}", human_count(result.match_unit(pick)));
@@ -120,8 +121,7 @@ Cell groups_cell(const CandidateRow& row) { return std::ssize(plan_in(row).group
 Cell concurrency_cell(const CandidateRow& row) { return Real{row.candidate().objectives.concurrency}; }
 
 Cell kernel_block_cell(const CandidateRow& row) {
-  const SpecPlan* const attention = primary_attention(plan_in(row));
-  return attention != nullptr ? Cell(attention->kernel_block_size_tokens) : Cell();
+  return primary_spec(plan_in(row)).kernel_block_size_tokens;
 }
 Cell unit_cell(const CandidateRow& row) { return row.result().match_unit(row.candidate()); }
 Cell unit_if_any_cell(const CandidateRow& row) { return plan_in(row).prefix.cacheable ? unit_cell(row) : Cell(); }

@@ -63,6 +63,15 @@ TEST_CASE("golden: the grain is the larger of kernel block and user block") {
   CHECK(block_of(inputs, {.kernel_alignment_tokens = 128}) == 2176);  // 128 * ceil(16.28)
 }
 
+TEST_CASE("rule: without attention no kernel's block is asked for, only in mode all the chunk of the scan") {
+  const EngineSpec cpu{.kernel_alignment_tokens = 128};
+  CHECK(block_of({.state_bytes = 8192}, cpu) == 16);
+  CHECK(block_of({.checkpoint_tokens = 64, .state_bytes = 8192}, {.cache_mode = CacheMode::align}) == 16);
+  CHECK(block_of({.state_bytes = 8192}, {.block_size_tokens = 48, .kernel_alignment_tokens = 128}) == 48);
+  CHECK(block_of({.state_bytes = 8192, .scan_chunk_tokens = 256},
+                 {.cache_mode = CacheMode::all, .kernel_alignment_tokens = 128}) == 256);
+}
+
 TEST_CASE("golden: packs divide the block in modes none and align") {
   const std::pair<std::int64_t, std::int64_t> expected[] = {{1, 2096}, {2, 1056}, {3, 704}, {4, 528},
                                                             {5, 432},  {8, 272},  {15, 144}};

@@ -55,3 +55,10 @@ TEST_CASE("rule: an engine that was not run says what is assumed of it") {
     CHECK((!rules->source_only || !rules->assumptions.empty()));
   }
 }
+
+TEST_CASE("rule: no engine was run with a model without attention") {
+  ModelSpec model;
+  model.layers.assign(4, {.recurrent = RecurrentSpec{Mamba1Spec{.inner_size = 64, .state_size = 16}}});
+  const EngineSpec engine{.memory_bytes = std::int64_t{1} << 30};
+  CHECK(evidence_of(make_plan(model, engine, {.max_model_lens = {1024}})) == Evidence::source_only);
+}

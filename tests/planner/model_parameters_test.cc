@@ -37,6 +37,10 @@ TEST_CASE("golden: total and active parameters by part") {
   CHECK(total_parameters(parameters) == 800 + 200 + 30 + 8000 + 10 + 1000 + 601 + 400 + 300);
   CHECK(active_parameters(parameters) == total_parameters(parameters) - 6000);
   CHECK(counts_of(parameters)[ParameterPart::routed_experts] == 8000);
+  ModelParameters with_ngrams = parameters;
+  with_ngrams.layers.front().counts[ParameterPart::embeddings] = 5000;
+  CHECK(total_parameters(with_ngrams) == total_parameters(parameters) + 5000);
+  CHECK(active_parameters(with_ngrams) == active_parameters(parameters));
 }
 
 TEST_CASE("golden: bytes of weights on one rank") {

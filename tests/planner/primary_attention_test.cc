@@ -80,9 +80,11 @@ TEST_CASE("edge: without any attention the first group and its block are the one
   const Arrangement states = arrangement_of({state(), draft()});
   CHECK(&primary_group(states) == &states.groups[0]);
   CHECK(primary_block_tokens(states) == 100);
+  CHECK(&primary_spec(states) == &states.specs[0]);
   const Arrangement hybrid = arrangement_of({state(), spec_with(AttentionKind::sliding_window, 64), draft()});
   CHECK(&primary_group(hybrid) == &hybrid.groups[1]);
   CHECK(primary_block_tokens(hybrid) == 101);
+  CHECK(&primary_spec(hybrid) == &hybrid.specs[1]);
 }
 
 TEST_CASE("golden: tokens of a request that a layer still reads") {

@@ -37,14 +37,34 @@ ShippedModel attention_only() {
 TEST_CASE("golden: the list of models for people, worked by hand") {
   const std::vector<ListedModel> models{listed(small_model()), listed(attention_only())};
   const std::string text = render_models(models, Format::markdown);
-  CHECK(text.starts_with("| model | layers | parameters | a1 bytes | M bytes | block tokens | pad | not verified |\n"
-                         "| :-- | :-- | :-- | --: | --: | --: | --: | :-- |\n"
-                         "| small | 1 full + 1 gdn |  | 32 | 176 | 16 | 190.91 % |  |\n"
-                         "| attention-only | 1 full |  | 32 |  | 16 |  | layer order +1 |\n"
+  CHECK(text.starts_with("| model | layers | params all | params active | a1 bytes | M bytes | block tokens | pad | "
+                         "not verified |\n"
+                         "| :-- | :-- | --: | --: | --: | --: | --: | --: | :-- |\n"
+                         "| small | 1 full + 1 gdn |  |  | 32 | 176 | 16 | 190.91 % |  |\n"
+                         "| attention-only | 1 full |  |  | 32 |  | 16 |  | layer order +1 |\n"
                          "\n"
                          "On one rank, without any flag, by the rules of vLLM main of June 2026 with PR 35703: a1 is"));
   CHECK(text.find("csv and json name all of it, and every source.\n") != std::string::npos);
   CHECK(text.find("also other, another") != std::string::npos);
+  CHECK(text.find("so that boot needs --weights, of small, attention-only: ") != std::string::npos);
+  CHECK(text.find("Left out") == std::string::npos);
+}
+
+TEST_CASE("rule: a terminal that is too narrow loses columns, and is told which, before rows are broken in two") {
+  ShippedModel counted = small_model();
+  counted.model.parameters.emplace();
+  const std::vector<ListedModel> models{listed(counted), listed(attention_only())};
+  const auto text = [&](int width) { return render_models(models, Format::table, {.width = width}); };
+  const auto count = [](const std::string& all, const std::string& part) {
+    std::size_t times = 0;
+    for (std::size_t at = all.find(part); at != std::string::npos; at = all.find(part, at + 1)) ++times;
+    return times;
+  };
+  CHECK(count(text(100), "not verified\n") == 1);
+  CHECK(count(text(100), "Left out") == 0);
+  for (const int width : {50, 60, 75}) CHECK(count(text(width), "\nsmall ") == 1);
+  CHECK(count(text(80), "Left out, as the terminal is too narrow: what is not verified.") == 1);
+  CHECK(count(text(50), "active parameters, padding, block") == 1);
 }
 
 TEST_CASE("golden: the list of models for programs") {

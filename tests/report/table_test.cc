@@ -38,6 +38,7 @@ TEST_CASE("edge: the terminal form is aligned by columns, not bytes") {
         "--  -------  ---------  ---------  -------  -------  ----\n"
         " 1  größe|a  2,146,304  675.5 MiB   0.58 %    60.64  yes\n"
         "15  日本           512      512 B           1,234.5  no\n");
+  CHECK(text_width(sample_table()) == 57);
 }
 
 TEST_CASE("edge: a marked row and a footer are set apart") {

@@ -11,6 +11,7 @@
 
 #include "scenarios/json_tree.h"
 #include "scenarios/model_import.h"
+#include "scenarios/model_library.h"
 #include "scenarios/parameter_keys.h"
 #include "test_paths.h"
 
@@ -27,6 +28,13 @@ YamlNode json_of(const std::string& path) {
 /// A model of which only types and order of the layers are said.
 YamlNode model_of(const std::string& kinds, const std::string& layers) {
   return parse_yaml("kinds: {" + kinds + "}\nlayers: \"" + layers + "\"\n", {"model.yaml", "", {}});
+}
+
+ModelParameters parameters_in(const std::string& json, const std::string& kinds, const std::string& layers) {
+  const YamlNode root = parse_json(json, {"config.json", "", {}});
+  const std::optional<ModelParameters> parameters = hf_parameters(HfFields(root), model_of(kinds, layers));
+  REQUIRE(parameters.has_value());
+  return *parameters;
 }
 
 ModelParameters parameters_of(const std::string& config, const std::string& kinds, const std::string& layers) {
@@ -90,6 +98,42 @@ TEST_CASE("golden: where the parameters of Kimi-Linear are") {
   CHECK(kimi.beside[ParameterPart::head] == 163'840 * 2304);
   CHECK(kimi.experts == 256);
   CHECK(kimi.experts_per_token == 8);
+}
+
+TEST_CASE("golden: an xLSTM has the parameters that its publisher counts") {
+  const ModelParameters xlstm =
+      parameters_of(HYBRIDKV_TEST_DATA "/scenarios/configs/xLSTM-7B.json", "m: {type: xlstm}", "m32");
+  CHECK(total_parameters(xlstm) == 6'865'424'896);
+  CHECK(xlstm.layers[0].counts[ParameterPart::dense] == 32 * 3 * 4096 * std::int64_t{10'944});
+}
+
+TEST_CASE("golden: experts narrower than their layers stand between projections") {
+  const ModelParameters& super = *find_shipped_model("Nemotron-3-Super-120B-A12B")->model.parameters;
+  const ModelParameters counted = parameters_in(
+      R"({"model_type": "nemotron_h", "hidden_size": 4096, "vocab_size": 131072, "mamba_num_heads": 128,
+          "mamba_head_dim": 64, "n_groups": 8, "ssm_state_size": 128, "conv_kernel": 4, "n_routed_experts": 512,
+          "num_experts_per_tok": 22, "n_shared_experts": 1, "moe_intermediate_size": 2688, "moe_latent_size": 1024,
+          "moe_shared_expert_intermediate_size": 5376})",
+      "M: {type: mamba2}, E: {type: none}", "(ME)40");
+  REQUIRE(counted.layers.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) CHECK(counted.layers[i].counts == super.layers[i].counts);
+  CHECK(counted.experts_per_token == 22);
+}
+
+TEST_CASE("golden: Kimi-K3 as public tools quote its config, but for the scores of residuals and of experts") {
+  const ModelParameters& shipped = *find_shipped_model("Kimi-K3")->model.parameters;
+  const ModelParameters counted = parameters_in(
+      R"({"model_type": "kimi_linear", "hidden_size": 7168, "num_hidden_layers": 93, "num_attention_heads": 96,
+          "first_k_dense_replace": 1, "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
+          "qk_rope_head_dim": 64, "v_head_dim": 128, "num_experts": 896, "num_experts_per_token": 16,
+          "num_shared_experts": 2, "moe_intermediate_size": 3072, "intermediate_size": 33792, "vocab_size": 163840,
+          "routed_expert_hidden_size": 3584, "latent_moe_use_norm": true, "mla_use_output_gate": true,
+          "tie_word_embeddings": false, "linear_attn_config": {"head_dim": 128, "num_heads": 96,
+          "short_conv_kernel_size": 4, "use_full_rank_gate": true}})",
+      "a: {type: mla}, m: {type: kda}", "(mmma)23 a");
+  CHECK(total_parameters(shipped) - total_parameters(counted) == 93 * 4 * 7168 + 2 * 7168 + 92 * 896);
+  CHECK(counted.layers[0].counts[ParameterPart::recurrent] == shipped.layers[0].counts[ParameterPart::recurrent]);
+  CHECK(counted.layers[1].counts[ParameterPart::attention] == shipped.layers[1].counts[ParameterPart::attention]);
 }
 
 TEST_CASE("law: parameters read back from what is written of them") {

@@ -136,6 +136,15 @@ const std::string mixed_sweep =
     "model: [Qwen3.5-4B, Qwen3.5-9B]\nlimits: {max_model_len: [8, 16], load_tokens: [[1], [2, 3]]}\n"
     "workspace: {query_tokens: 1..2, shared_blocks: 3, block_size_tokens: 16}\n";
 
+TEST_CASE("rule: where no mode is said each point has the default of its engine for its model") {
+  std::vector<CacheMode> modes;
+  for (const Scenario& point : points_of("model: [Falcon-Mamba-7B, Qwen3.5-4B]\n"
+                                         "engine: {memory: 40 GiB, release: [vllm-2026-06, vllm-0.33]}\n"
+                                         "limits: {max_model_len: 1024}\n"))
+    modes.push_back(point.engine.cache_mode);
+  CHECK(modes == std::vector{CacheMode::none, CacheMode::none, CacheMode::none, CacheMode::align});
+}
+
 TEST_CASE("law: a point is the same however a reader came to it") {
   const ScenarioSweep sweep(parse_scenario(mixed_sweep, "f.yaml"));
   CHECK(sweep.num_points() == 2 * 3 * 3 * 2 * 2 * 2 * 2);

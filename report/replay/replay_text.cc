@@ -76,7 +76,8 @@ std::string too_long_text(std::int64_t too_long, std::int64_t requests, std::int
 
 std::string why_no_hits(const std::string& subject, const CacheGeometry& geometry, const HitFacts& facts) {
   if (!geometry.caches_prefixes())
-    return "mode none keeps no states, so no prefix is ever found again; modes align and all keep them";
+    return fmt::format("{}{}", geometry.why_no_prefixes(),
+                       geometry.has_encoder ? "" : "; modes align and all keep them");
   const std::int64_t shortest = shortest_hit(geometry);
   const std::string block = fmt::format("{} of {}", subject, human_plural(geometry.block_size_tokens, "token"));
   if (facts.longest_prompt_tokens <= shortest)

@@ -91,6 +91,7 @@ constexpr PlanFigure plan_figures[] = {
     {"ids_for_checkpoints", "ids", figure_of_ids<&IdsByCause::checkpoints>},
     {"ids_in_flight", "ids", figure_of_ids<&IdsByCause::in_flight_window>},
     {"ids_for_extras", "ids", figure_of_ids<&IdsByCause::other>},
+    {"ids_for_encoder", "ids", figure_of_ids<&IdsByCause::encoder>},
     {"bytes_per_request", "bytes", figure_of_capacity<&CapacityPlan::bytes_per_request>},
     {"ideal_bytes_per_request", "bytes", figure_of_capacity<&CapacityPlan::ideal_bytes_per_request>},
     {"over_ideal_percent", "%", [](const At& at) { return FigureValue(over_ideal_percent(at.capacity)); }},

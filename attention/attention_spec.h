@@ -16,6 +16,7 @@ enum class AttentionKind {
   chunked_local,   ///< the tokens of its own chunk of `window_tokens`
   mla,             ///< every earlier token, or those of a window, through one shared latent per token
   hidden_state,    ///< no attention: an auxiliary layer that caches one vector per token, as a latent without heads
+  cross,           ///< every token of the encoder, whose K and V a request has from its start, however long it gets
   indexer,         ///< no attention: what sparse attention keeps of every token to choose by, in the table of its layer
 };
 
@@ -45,6 +46,7 @@ inline constexpr auto attention_kind_names = std::to_array<Named<AttentionKind>>
      {AttentionKind::chunked_local, "chunked_local"},
      {AttentionKind::mla, "mla"},
      {AttentionKind::hidden_state, "hidden_state"},
+     {AttentionKind::cross, "cross_attention"},
      {AttentionKind::indexer, "indexer"}});
 inline constexpr auto all_attention_kinds = values_of(attention_kind_names);
 

@@ -19,10 +19,12 @@ SpecRole SpecPlan::role() const {
   if (draft) return SpecRole::draft;
   if (auxiliary) return SpecRole::auxiliary;
   if (state) return SpecRole::state;
+  if (is_cross()) return SpecRole::encoder;
   return attention->window_tokens > 0 ? SpecRole::window : SpecRole::attention;
 }
 
 std::int64_t SpecPlan::live_tokens(std::int64_t tokens) const {
+  if (is_cross()) return encoder_tokens;
   return attention->window_tokens > 0 ? std::min(attention->window_tokens, tokens) : tokens;
 }
 
@@ -63,7 +65,7 @@ std::int64_t Arrangement::usable_blocks() const {
 }
 
 std::int64_t Arrangement::grain_tokens(const SpecPlan& spec) const {
-  return spec.state && cache_mode == CacheMode::none ? 0 : spec.block_size_tokens;
+  return spec.is_cross() || (spec.state && cache_mode == CacheMode::none) ? 0 : spec.block_size_tokens;
 }
 
 std::int64_t Arrangement::draft_states() const {

@@ -48,6 +48,7 @@ inline bool counts_bytes(const AttentionGeometry& attention) { return attention.
 enum class SpecRole {
   attention,  ///< of the model, over every token
   window,     ///< of the model, over the last tokens or those of a chunk
+  encoder,    ///< of the model, over the tokens of its encoder
   state,      ///< of its recurrent layers
   draft,      ///< the layers of a draft model
   auxiliary,  ///< a layer beside the model's own: of hidden states, recurrent, an indexer or a ring
@@ -70,6 +71,7 @@ struct SpecPlan {
   std::int64_t bytes_per_token = 0;           ///< a1, of one layer, of an indexer an entry; 0 for recurrent layers
   std::int64_t tokens_per_entry = 1;          ///< that share those bytes: several of an indexer alone
   std::int64_t ring_tokens = 0;               ///< > 0: a ring of so many tokens, one id of every request
+  std::int64_t encoder_tokens = 0;            ///< > 0: cross attention to so many tokens, whatever the request's length
   std::int64_t checkpoint_blocks = 0;         ///< c, blocks of a request and group for a state that a chunk exports
   std::optional<AttentionGeometry> attention;
   std::optional<StateSpec> state;
@@ -81,6 +83,8 @@ struct SpecPlan {
   bool is_packed() const { return attention && !auxiliary; }
   /// What an indexer keeps of each token, in the blocks and the table of its attention.
   bool is_indexer() const { return attention && attention->kind == AttentionKind::indexer; }
+  /// Does it keep K and V of the encoder's tokens, in place of the request's own?
+  bool is_cross() const { return encoder_tokens > 0; }
   /// Bytes of so many tokens of one layer, those of an entry that is begun with it. Pre: attention.
   std::int64_t bytes_of_tokens(std::int64_t tokens) const {
     return Checked(ceil_div(tokens, tokens_per_entry)) * bytes_per_token;
@@ -256,9 +260,14 @@ struct Arrangement {
   /// The same without the null block. Pre: is_uniform.
   std::int64_t usable_blocks() const;
   /// A request can go on from what groups of this spec keep after every multiple of so many tokens: those of a block. 0
-  /// where it can go on from nothing, since states of mode none are kept for no other request. Pre: the spec is no
-  /// ring, as nothing is found again in one.
+  /// where it can go on from nothing, since states of mode none and K and V of an encoder are kept for no other
+  /// request. Pre: the spec is no ring, as nothing is found again in one.
   std::int64_t grain_tokens(const SpecPlan& spec) const;
+  /// Do layers attend to an encoder? Then no prefix of a request is of use to another one, whose encoder read something
+  /// else.
+  bool has_cross_attention() const {
+    return std::any_of(specs.begin(), specs.end(), [](const SpecPlan& spec) { return spec.is_cross(); });
+  }
   /// States of a request after its draft tokens: one for each, but none where a state's page holds their inputs.
   std::int64_t draft_states() const;
   /// Is a state kept at every boundary of its block, wherever chunks end?

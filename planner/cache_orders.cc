@@ -40,6 +40,7 @@ bool is_one_kind(std::span<const SpecPlan> specs) {
   return std::all_of(specs.begin(), specs.end(), [&](const SpecPlan& spec) {
     return spec.attention && (!spec.auxiliary || spec.is_indexer()) &&
            spec.block_size_tokens == specs.front().block_size_tokens &&
+           spec.is_cross() == specs.front().is_cross() &&
            spec.attention->window_tokens == specs.front().attention->window_tokens;
   });
 }

@@ -24,7 +24,11 @@ void add_causes(const TableRule& rule, const GroupPlan& group, std::int64_t toke
     cause = Checked(cause) + (Checked(all) - before);
     before = all;
   };
-  add(rule.rings > 0 ? causes.other : rule.states > 0 || rule.grows_in_states ? causes.states : causes.tokens);
+  const bool has_states = rule.states > 0 || rule.grows_in_states;
+  add(rule.rings > 0            ? causes.other
+      : rule.encoder_tokens > 0 ? causes.encoder
+      : has_states              ? causes.states
+                                : causes.tokens);
   counted.in_flight = rule.in_flight;
   add(causes.in_flight_window);
   counted.drafts = rule.drafts;

@@ -52,6 +52,7 @@ struct IdsByCause {
   std::int64_t checkpoints = 0;       ///< states exported inside a chunk
   std::int64_t in_flight_window = 0;  ///< tokens of steps in flight, which layers with a window have to keep
   std::int64_t other = 0;             ///< what the model asks for beside them: a ring, a tail
+  std::int64_t encoder = 0;           ///< K and V of the tokens of its encoder
   bool operator==(const IdsByCause&) const = default;
 };
 IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens);

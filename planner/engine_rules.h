@@ -65,6 +65,9 @@ struct EngineRules {
   bool waits_for_blocks = false;          ///< mode align: a step that ends inside a block computes nothing
   bool follows_checkpoint = false;        ///< K and V have the element type that the checkpoint names, unless set
   bool reserves_null_block = false;       ///< the fit check of the start leaves the null block out
+  /// What becomes of the K and V of an encoder, where they have no blocks of their own; a sentence without its subject.
+  std::string_view without_encoders = "is not known to keep the K and V of an encoder";
+  bool reserves_encoder_batch = false;    ///< the fit check of the start takes a whole step for tokens of the encoder
   std::int64_t latent_hybrid_grain = 1;   ///< A of models with states and latents is at least this, in tokens
   std::int64_t concurrent_batches = 1;    ///< steps whose tokens are in flight together
   /// States are kept at every multiple of so many tokens, wherever chunks end, beside the running one, and mode align

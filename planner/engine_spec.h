@@ -105,6 +105,8 @@ struct EngineSpec {
   std::int64_t speculative_tokens = 0;                  ///< s, >= 0
   std::int64_t mtp_layers = 0;                          ///< layers that join the full-attention layers, >= 0
   std::optional<DraftSpec> draft;
+  std::optional<std::int64_t> encoder_tokens;           ///< of each request, that its cross attention keeps; default:
+                                                        ///< the most that the model takes
   std::int64_t hidden_state_size = 0;                   ///< elements per token of an auxiliary layer that caches hidden
                                                         ///< states in the model dtype; 0: there is none
   std::int64_t memory_bytes = 0;                        ///< for all pools together, >= 1

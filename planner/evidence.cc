@@ -8,6 +8,7 @@ Evidence evidence_of(const Arrangement& arrangement) {
   const EngineRules& rules = *arrangement.rules;
   if (primary_attention(arrangement) == nullptr) return Evidence::source_only;
   if (rules.source_only || is_one_allocation(arrangement.strategy)) return Evidence::source_only;
+  if (arrangement.has_cross_attention()) return Evidence::source_only;
   const bool packs_in_no_release = arrangement.attention_pack_size > 1 && rules.one_allocation;
   return arrangement.strategy != rules.strategy || packs_in_no_release ? Evidence::modelled : Evidence::run;
 }

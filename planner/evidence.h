@@ -20,8 +20,9 @@ inline constexpr auto evidence_names = std::to_array<Named<Evidence>>(
 constexpr std::string_view to_string(Evidence value) { return name_in(evidence_names, value); }
 
 /// Every arrangement of a release whose rules were read counts as read, and so does a strategy that only such releases
-/// have, and every arrangement without attention, with which no engine was run. Of a release that was run, what it does
-/// not arrange itself is modelled: another strategy, or packs of several layers where the release has one allocation.
+/// have, every arrangement without attention, with which no engine was run, and what an encoder adds. Of a release that
+/// was run, what it does not arrange itself is modelled: another strategy, or packs of several layers where the release
+/// has one allocation.
 Evidence evidence_of(const Arrangement& arrangement);
 
 }  // namespace hybridkv

@@ -77,7 +77,7 @@ std::vector<LayerSet> indexer_sets(const ModelSpec& model, std::span<const std::
 /// The indexers and the rings of the layers that see every token of the model.
 void add_sparse_layers(std::vector<LayerSet>& sets, const ModelSpec& model, const EngineSpec& engine) {
   const auto is_sparse = [](const LayerSet& set) {
-    return set.attention && !set.draft && !set.auxiliary && set.attention->window_tokens == 0;
+    return set.attention && !set.draft && !set.auxiliary && sees_every_token(*set.attention);
   };
   LayerSet rings{.auxiliary = true, .ring = RingSpec{0, model.ring_bytes_per_token}};
   for (const LayerSet& set : sets)
@@ -100,6 +100,7 @@ std::vector<LayerSet> all_layer_sets(const ModelSpec& model, const EngineSpec& e
   std::int64_t number = 0;
   for (const LayerSpec& layer : model.layers) {
     if (layer.attention) add_layer(sets, number, layer.attention, std::nullopt, false);
+    if (layer.cross) add_layer(sets, number, layer.cross, std::nullopt, false);
     if (layer.recurrent) add_layer(sets, number, std::nullopt, layer.recurrent, false);
     ++number;
   }

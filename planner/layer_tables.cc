@@ -28,7 +28,7 @@ bool share_tables(const SpecPlan& a, const SpecPlan& b) {
   if (is_alone(a) || is_alone(b) || a.state.has_value() != b.state.has_value()) return false;
   if (a.block_size_tokens != b.block_size_tokens) return false;
   if (a.state) return a.checkpoint_blocks == b.checkpoint_blocks;
-  return a.attention->window_tokens == b.attention->window_tokens &&
+  return a.is_cross() == b.is_cross() && a.attention->window_tokens == b.attention->window_tokens &&
          (a.attention->window_tokens == 0 || a.attention->kind == b.attention->kind);
 }
 

@@ -26,6 +26,7 @@ struct LayerSpec {
   std::optional<AttentionSpec> attention;
   std::optional<RecurrentSpec> recurrent;
   std::optional<SharedKv> shared;  ///< in place of attention
+  std::optional<AttentionSpec> cross;  ///< to the encoder, of kind cross, beside attention or alone
   bool operator==(const LayerSpec&) const = default;
 };
 
@@ -42,6 +43,7 @@ struct ModelSpec {
   std::optional<AttentionSpec> mtp;    ///< attention of one multi-token-prediction layer; default: the first full one
   /// Recurrent layers outside the pattern, each a group of its own that takes no part in sizing the groups.
   std::vector<RecurrentSpec> auxiliary;
+  std::optional<std::int64_t> encoder_tokens;  ///< most tokens of an encoder's input; nothing: not known
   bool kda_exports_states = false;     ///< its kda layers can run the flash kernel, which exports states inside a chunk
   std::int64_t extra_blocks_per_request = 0;  ///< block ids of a request beside its tokens and states: a ring, a tail
   std::int64_t ring_tokens = 0;  ///< that such a ring holds, without drafts; 0: its size is not known

@@ -10,6 +10,7 @@
 #include "planner/allocation_decisions.h"
 #include "planner/arrange.h"
 #include "planner/capacity.h"
+#include "planner/encoder_tokens.h"
 #include "planner/large_pages.h"
 #include "planner/pack_comparison.h"
 #include "planner/plan_facts.h"
@@ -180,6 +181,7 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& asked, const Limit
   EngineSpec engine = asked;
   if (!engine.pipeline_memory_bytes.empty())
     engine.memory_bytes = engine.pipeline_memory_bytes[static_cast<std::size_t>(engine.pipeline_rank)];
+  if (has_cross_attention(model)) engine.cache_mode = CacheMode::none;  // as the engine says that it does
   const bool derives = detail == PlanDetail::full || detail == PlanDetail::derived;
   Derivation derivation;
   const DerivationLog log = derives ? DerivationLog(derivation, *engine.rules) : DerivationLog();

@@ -32,6 +32,13 @@ std::int64_t duplicate_hit_tokens(CacheMode mode, bool has_recurrent, std::int64
 
 namespace {
 
+/// Why no prefix is ever found again.
+const char* nothing_found(const Arrangement& arrangement) {
+  return arrangement.has_cross_attention()
+             ? "0 stands for none: nothing is found for a model with an encoder, which reads something else each time"
+             : "0 stands for none: nothing is ever found in mode none with states";
+}
+
 /// Prefixes where the last state of a prompt lies before its last token, and hashes may be finer than blocks.
 PrefixPlan with_match_units(const Arrangement& arrangement, const EngineSpec& engine, const DerivationLog& log) {
   const MatchUnits units = match_units(arrangement, engine);
@@ -42,7 +49,8 @@ PrefixPlan with_match_units(const Arrangement& arrangement, const EngineSpec& en
   prefix.match_unit_tokens = units.hit();
   const bool has_states = std::any_of(arrangement.specs.begin(), arrangement.specs.end(),
                                       [](const SpecPlan& spec) { return spec.state.has_value(); });
-  prefix.cacheable = !(has_states && arrangement.cache_mode == CacheMode::none);
+  prefix.cacheable =
+      !arrangement.has_cross_attention() && !(has_states && arrangement.cache_mode == CacheMode::none);
   log.add([&] {
     return Decision{{"S", units.scheduler_block, "tokens"}, "S = lcm of the groups' blocks", {},
                     log.cite(RuleOf::prefixes)};
@@ -63,8 +71,7 @@ PrefixPlan with_match_units(const Arrangement& arrangement, const EngineSpec& en
   if (!prefix.cacheable) {
     log.add([&] {
       return Decision{{"second copies hit nothing up to", std::int64_t{0}, "tokens"},
-                      "0 stands for none: nothing is ever found in mode none with states", {},
-                      log.cite(RuleOf::prefixes)};
+                      nothing_found(arrangement), {}, log.cite(RuleOf::prefixes)};
     });
     return prefix;
   }
@@ -194,15 +201,19 @@ PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& 
       rule += (rule.empty() ? "" : ", ") + blocks.back().symbol;
     }
     rule = "match unit = lcm(" + rule + ")";
-    if (matched.size() < arrangement.specs.size()) rule += ": states are kept for no prefix in mode none";
+    if (arrangement.has_cross_attention())
+      rule += ": K and V of an encoder are kept for no prefix";
+    else if (matched.size() < arrangement.specs.size())
+      rule += ": states are kept for no prefix in mode none";
     return Decision{{"match unit", unit, "tokens"}, std::move(rule), std::move(blocks),
                     log.cite(RuleOf::prefixes)};
   });
-  prefix.cacheable = !(has_recurrent && arrangement.cache_mode == CacheMode::none);
+  prefix.cacheable =
+      !arrangement.has_cross_attention() && !(has_recurrent && arrangement.cache_mode == CacheMode::none);
   if (!prefix.cacheable) {
     log.add([&] {
       return Decision{{"second copies hit nothing up to", std::int64_t{0}, "tokens"},
-                      "0 stands for none: nothing is ever found in mode none with states",
+                      nothing_found(arrangement),
                       {},
                       log.cite(RuleOf::prefixes)};
     });

@@ -89,6 +89,7 @@ SumRule ideal_sum(const Arrangement& plan, std::int64_t tokens) {
     const std::int64_t kept = live_tokens_on_rank(plan, spec, tokens);
     const std::int64_t entries = ceil_div(kept, spec.tokens_per_entry);
     const Term live = spec.tokens_per_entry > 1           ? Term{numbered("entries", spec), entries, ""}
+                      : spec.is_cross()                   ? Term{numbered("E", spec), kept, "tokens"}
                       : kept == tokens                    ? Term{"L", tokens, "tokens"}
                       : spec.attention->window_tokens > 0 ? Term{numbered("window", spec), kept, "tokens"}
                                                           : Term{numbered("tokens of the rank", spec), kept, "tokens"};
@@ -146,7 +147,7 @@ class LengthDecisions {
 
   /// What the ids are for; a cause without any is left out.
   void derive_causes(const IdsByCause& causes) {
-    SumRule tokens, states, speculative, checkpoints, other;
+    SumRule tokens, states, speculative, checkpoints, other, encoder;
     const bool shares_ids = std::any_of(plan_.groups.begin(), plan_.groups.end(),
                                         [](const GroupPlan& group) { return group.entries_per_id > 1; });
     // Rows of a sequence may be fewer than what is drafted.
@@ -155,7 +156,8 @@ class LengthDecisions {
     for (const SpecPlan& spec : plan_.specs) {
       if (groups_of(plan_, spec) == 0) continue;
       const TableRule table = table_rule(plan_, spec);
-      add_ids(table.rings > 0 ? other : spec.state ? states : tokens, plan_, spec, tokens_);
+      SumRule& cause = table.rings > 0 ? other : spec.state ? states : spec.is_cross() ? encoder : tokens;
+      add_ids(cause, plan_, spec, tokens_);
       Term entries{numbered("groups", spec), groups_of(plan_, spec), ""};
       if (const std::int64_t each = group_of(plan_, spec).ids_per_entry; each > 1)
         entries = {numbered("ids of an entry of all groups", spec), Checked(groups_of(plan_, spec)) * each, "ids"};
@@ -180,6 +182,7 @@ class LengthDecisions {
              {{"speculative", causes.speculative, "blocks"}, {"exported", causes.checkpoints, "blocks"}});
     if (const std::int64_t extra = plan_.extra_ids_per_request(); extra > 0)
       other.add("extra ids", {{"extra ids", extra, "blocks"}});
+    add_cause("the encoder's tokens", causes.encoder, encoder.text(), encoder.inputs());
     add_cause("what the model has beside", causes.other, other.text(), other.inputs());
   }
 

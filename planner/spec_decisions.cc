@@ -51,6 +51,10 @@ void derive_heads(const AttentionSpec& layer, const EngineSpec& engine, const Sp
                           counts_bytes(attention) ? attention_source : "model"});
   derivation.push_back({{"window" + of, attention.window_tokens, "tokens"},
                         attention.window_tokens > 0 ? "as the model has it" : "0: there is none", {}, "model"});
+  if (spec.is_cross())
+    derivation.push_back({{"encoder tokens" + of, spec.encoder_tokens, "tokens"},
+                          engine.encoder_tokens ? "as set: those of a request" : "the most that the encoder reads", {},
+                          engine.encoder_tokens ? "engine.encoder_tokens" : "model.encoder_tokens"});
 }
 
 /// c, in releases that count it.

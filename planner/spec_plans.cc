@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "planner/block_size.h"
 #include "planner/cell_types.h"
+#include "planner/encoder_tokens.h"
 #include "planner/layer_specs.h"
 #include "planner/padded_heads.h"
 #include "planner/replay_rows.h"
@@ -130,6 +131,7 @@ SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const Engin
       .window_tokens = layer.window_tokens};
   spec.bytes_per_token = format ? kv_bytes_per_token(layer, engine.tensor_parallel, *format)
                                 : kv_bytes_per_token(layer, engine.tensor_parallel, dtype);
+  if (layer.kind == AttentionKind::cross) spec.encoder_tokens = encoder_tokens_of(model, engine);
   if (indexer) spec.tokens_per_entry = layer.indexer->tokens_per_entry;
   if (has_cells) check_cell_types(cells, layer, engine);
   if (has_cells && !cells.element()) keep_in_cells(spec, layer, cells);

@@ -43,8 +43,10 @@ TableFormula table_formula(const TableRule& rule, std::int64_t tokens) {
   TableFormula formula{.why = std::string(rule.why)};
   std::vector<std::string> parts;
   if (rule.block_tokens > 0) {
-    formula.inputs = {{"L", tokens, "tokens"}, {"block", rule.block_tokens, "tokens"}};
-    parts.push_back(grown_text(rule, formula.inputs));
+    const bool is_encoder = rule.encoder_tokens > 0;
+    formula.inputs = {is_encoder ? Term{"E", rule.encoder_tokens, "tokens"} : Term{"L", tokens, "tokens"},
+                      {"block", rule.block_tokens, "tokens"}};
+    parts.push_back(is_encoder ? "ceil(E / block)" : grown_text(rule, formula.inputs));
   }
   if (const std::int64_t fixed = rule.states + rule.rings; !rule.states_symbol.empty()) {
     parts.emplace_back(rule.states_symbol);

@@ -20,6 +20,7 @@ std::int64_t fixed_entries(const TableRule& rule) {
 /// Entries that come with the tokens.
 std::int64_t grown_entries(const TableRule& rule, std::int64_t tokens) {
   if (rule.block_tokens == 0) return 0;
+  if (rule.encoder_tokens > 0) return ceil_div(rule.encoder_tokens, rule.block_tokens);
   // A window counts the token that looks.
   const std::int64_t kept =
       rule.is_windowed() ? std::min<std::int64_t>(
@@ -86,10 +87,16 @@ TableRule table_of_checkpoints(std::int64_t block_tokens, std::int64_t drafts) {
           .only_whole_blocks = true, .why = "the running state, and a checkpoint at every multiple of the block"};
 }
 
+TableRule table_of_encoder(std::int64_t encoder_tokens, std::int64_t block_tokens) {
+  return {.block_tokens = block_tokens, .encoder_tokens = encoder_tokens,
+          .why = "K and V of the encoder's tokens, whatever the length"};
+}
+
 TableRule table_of_ring() { return {.rings = 1, .why = "a ring, whatever the length"}; }
 
 TableRule table_rule(const Arrangement& arrangement, const SpecPlan& spec) {
   if (spec.state) return table_of_recurrence(arrangement, spec);
+  if (spec.is_cross()) return table_of_encoder(spec.encoder_tokens, spec.block_size_tokens);
   TokensInFlight in_flight{.batch = arrangement.max_num_batched_tokens,
                            .batches = arrangement.concurrent_batches,
                            .looked_ahead = arrangement.lookahead_tokens};
@@ -104,9 +111,10 @@ std::int64_t table_entries(const TableRule& rule, std::int64_t tokens) {
 
 std::int64_t longest_in_entries(const TableRule& rule, std::int64_t entries) {
   // What a long request takes any request can take, be it of fixed entries or of a window that is full.
-  if (rule.block_tokens == 0 || rule.is_windowed()) {
+  const bool is_fixed = rule.block_tokens == 0 || rule.encoder_tokens > 0;
+  if (is_fixed || rule.is_windowed()) {
     if (entries >= table_entries(rule, largest_tokens)) return largest_tokens;
-    if (rule.block_tokens == 0) return 0;
+    if (is_fixed) return 0;
   }
   const std::int64_t blocks = entries - fixed_entries(rule);
   if (!rule.only_whole_blocks) return tokens_in_blocks(blocks, rule);

@@ -32,6 +32,7 @@ struct TableRule {
   std::int64_t rings = 0;              ///< rings and tails
 
   std::int64_t block_tokens = 0;       ///< tokens of each entry that comes with the tokens; 0: none does
+  std::int64_t encoder_tokens = 0;     ///< > 0: those are the tokens of the encoder, whatever the request's length
   std::int64_t ranks = 1;              ///< that share the tokens, each with a table of its own part
   bool grows_in_states = false;        ///< what comes with the tokens are checkpoints of states
   bool only_whole_blocks = false;      ///< tokens that fill no block have no entry: what runs has one of its own
@@ -55,6 +56,10 @@ TableRule table_of_states(CacheMode mode, std::int64_t block_tokens, std::int64_
 /// The running state, a checkpoint at every multiple of the block, and states of drafts: 1 + floor(L / B) + s.
 /// Source: Jenga, read.
 TableRule table_of_checkpoints(std::int64_t block_tokens, std::int64_t drafts);
+
+/// K and V of an encoder's E tokens, from a request's start to its end: ceil(E / B).
+/// Source: vLLM CrossAttentionSpec, CrossAttentionManager.
+TableRule table_of_encoder(std::int64_t encoder_tokens, std::int64_t block_tokens);
 
 /// One entry whatever the length: a ring, a tail.
 TableRule table_of_ring();

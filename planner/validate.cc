@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "planner/advised_release.h"
+#include "planner/encoder_tokens.h"
 #include "planner/taken_keys.h"
 
 namespace hybridkv {
@@ -78,6 +79,20 @@ void validate(const AttentionSpec& attention, const std::string& path) {
                                                        attention.head_size_v, attention.head_size_k));
 }
 
+/// Attention to an encoder is beside a layer's own.
+void refuse_cross(const AttentionSpec& attention, const std::string& path) {
+  if (attention.kind == AttentionKind::cross)
+    throw SpecError(path, "is attention to an encoder; give it as that of the layer");
+}
+
+/// What attends to an encoder is of that kind, and nothing else is.
+void validate_cross(const AttentionSpec& attention, const std::string& path) {
+  if (attention.kind != AttentionKind::cross)
+    throw SpecError(path, fmt::format("is {}; attention to an encoder is of kind {}", to_string(attention.kind),
+                                      to_string(AttentionKind::cross)));
+  validate(attention, path);
+}
+
 /// Only what an earlier layer of attention caches can be read.
 void validate(const SharedKv& shared, std::int64_t layer, const ModelSpec& model, const std::string& path) {
   const bool is_earlier = shared.source >= 0 && shared.source < layer;
@@ -132,18 +147,24 @@ void validate(const ModelSpec& model, const EngineSpec& engine) {
     if (std::any_of(found_good.begin(), found_good.end(), is_same)) continue;
     const std::string path = fmt::format("model.layers[{}]", i);
     if (layer.attention) {
+      refuse_cross(*layer.attention, path + ".attention");
       validate(*layer.attention, path + ".attention");
       validate_form(*layer.attention, engine.backend_form);
+    }
+    if (layer.cross) {
+      validate_cross(*layer.cross, path + ".cross");
+      validate_form(*layer.cross, engine.backend_form);
     }
     if (layer.recurrent) validate(*layer.recurrent, path + ".recurrent");
     if (layer.shared) validate(*layer.shared, static_cast<std::int64_t>(i), model, path + ".shared");
     if (layer.shared && layer.attention)
       throw SpecError(path + ".shared", "the layer has K and V of its own; leave one of both out");
-    caches = caches || layer.attention || layer.recurrent;
+    caches = caches || layer.attention || layer.cross || layer.recurrent;
     if (found_good.size() < 8) found_good.push_back(&layer);
   }
   for (std::size_t i = 0; i < model.auxiliary.size(); ++i)
     validate(model.auxiliary[i], fmt::format("model.auxiliary[{}]", i));
+  tokens(model.encoder_tokens, "model.encoder_tokens");
   in_range(0, largest_count, model.extra_blocks_per_request, "model.extra_blocks_per_request");
   in_range(0, largest_dimension, model.ring_tokens, "model.ring_tokens");
   in_range(model.ring_tokens > 0 ? 1 : 0, largest_dimension, model.ring_bytes_per_token, "model.ring_bytes_per_token");
@@ -255,6 +276,7 @@ void validate(const EngineSpec& engine) {
   if (engine.kv_format && engine.kv_dtype)
     throw SpecError("engine.kv_dtype", fmt::format("is {} and {}; K and V have one format", to_string(*engine.kv_dtype),
                                                    to_string(*engine.kv_format)));
+  tokens(engine.encoder_tokens, "engine.encoder_tokens");
   in_range(0, largest_dimension, engine.hidden_state_size, "engine.hidden_state_size");
   dimension(engine.tensor_parallel, "engine.tensor_parallel");
   in_range(1, largest_count, engine.attention_pack_size, "engine.attention_pack_size");
@@ -317,6 +339,7 @@ void validate(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec
   validate(model, engine);
   validate_parallel(model, engine);
   validate_profile(model, engine);
+  validate_encoder(model, engine, limits);
   if (engine.rules->validate) engine.rules->validate(model, engine);
 }
 

@@ -105,6 +105,7 @@ std::string causes_text(const IdsByCause& causes) {
   add(causes.speculative, "drafts");
   add(causes.checkpoints, "exported checkpoints");
   add(causes.in_flight_window, "tokens in flight");
+  add(causes.encoder, "the encoder's tokens");
   add(causes.other, "what the model keeps beside them");
   return fmt::format("{}", fmt::join(parts, ", "));
 }

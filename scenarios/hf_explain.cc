@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "attention/attention_spec.h"
 #include "base/number_text.h"
 
 namespace hybridkv {
@@ -45,6 +46,9 @@ std::string reading_of(const YamlNode& kind) {
         "RoPE apart",
         count_in(kind, "kv_lora_rank") + count_in(kind, "rope_dim"), count_in(kind, "kv_lora_rank"),
         count_in(kind, "rope_dim"));
+  if (type == to_string(AttentionKind::cross))
+    return "engines keep K and V of the encoder's tokens in blocks of their own, from a request's start to its end; "
+           "Transformers in a cache beside the decoder's";
   if (type == "sliding_window")
     return fmt::format(
         "engines keep whole blocks around the last {0} tokens and those in flight; Transformers keeps {1} "

@@ -9,6 +9,7 @@
 
 #include "scenarios/hf_attention.h"
 #include "scenarios/hf_defaults.h"
+#include "scenarios/hf_encoder.h"
 #include "scenarios/hf_kind_parts.h"
 #include "scenarios/hf_layer_pattern.h"
 #include "scenarios/hf_recurrent.h"
@@ -115,6 +116,7 @@ class LayerReader {
         pattern_.layers[static_cast<std::size_t>(number.value)] = HfLayer::none;
     sources_ = fields.optional_numbers("kv_source_layers", 0);
     borrows_index_ = layers_without_index();
+    attends_to_encoder_ = hf_attends_to_encoder(fields);
   }
 
   void add_to(YamlNode& model) {
@@ -127,6 +129,8 @@ class LayerReader {
     YamlNode layers = tree_scalar(is_pasted_ ? pattern_.text : layer_pattern_text(names_), pattern_.place);
     layers.quoted = true;
     tree_add(model, "layers", std::move(layers));
+    if (attends_to_encoder_)
+      if (const auto tokens = hf_encoder_tokens(fields_)) add_hf_number(model, "encoder_tokens", *tokens);
     if (!auxiliary.empty()) tree_add(model, "auxiliary", tree_scalar(auxiliary, pattern_.place));
   }
 
@@ -182,7 +186,8 @@ class LayerReader {
           kinds_.letter_of(convs ? *convs : hf_recurrent_kind(fields), is_pasted_ ? 'M' : 'm');
       name += (name.empty() ? "" : "+") + recurrent;
     }
-    return name.empty() ? "-" : name;
+    if (name.empty()) return "-";
+    return attends_to_encoder_ ? name + "+" + kinds_.letter_of(hf_cross_kind(fields_), 'x') : name;
   }
 
   std::string attention_name(std::size_t index) {
@@ -242,7 +247,7 @@ class LayerReader {
   const HfFields& fields_;
   HfPattern pattern_;
   Kinds kinds_;
-  bool is_pasted_ = false;
+  bool is_pasted_ = false, attends_to_encoder_ = false;
   std::optional<std::vector<HfNumber>> sources_;
   std::vector<bool> borrows_index_;  ///< by layer
   std::vector<std::string> names_;

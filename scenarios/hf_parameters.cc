@@ -53,6 +53,7 @@ HfBlock block_of(const YamlNode& model, const PatternLayer& layer) {
       block.recurrent = kind;
       continue;
     }
+    if (type == to_string(AttentionKind::cross)) continue;  // counted with the encoder, by the class
     block.has_attention = true;
     block.attention = kind;
     block.is_windowed = has_window(*kind, type);

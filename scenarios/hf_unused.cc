@@ -6,6 +6,7 @@
 
 #include "base/suggest.h"
 #include "scenarios/hf_assumptions.h"
+#include "scenarios/hf_encoder.h"
 #include "scenarios/hf_fields.h"
 
 namespace hybridkv {
@@ -108,13 +109,11 @@ void add_mtp_layers(std::vector<std::string>& notes, const HfFields& fields) {
   }
 }
 
-/// The cache of an encoder-decoder that no plan holds: K and V of the encoder's tokens in every layer.
-void add_cross_attention(std::vector<std::string>& notes, const HfFields& fields) {
-  const YamlNode* const value = fields.root().find("is_encoder_decoder");
-  const bool is_default = !value && fields.flag("is_encoder_decoder", false);
-  if (!is_default && (!value || says_nothing(*value))) return;
-  notes.push_back("is_encoder_decoder is not used: the layers are those of the decoder, and the cache of its "
-                  "cross-attention, K and V of each token of the encoder in every layer, is not planned");
+/// An encoder of which no field says how much it reads.
+void add_encoder(std::vector<std::string>& notes, const HfFields& fields, const YamlNode& model) {
+  if (!hf_attends_to_encoder(fields) || model.find("encoder_tokens")) return;
+  notes.push_back("no field says how many tokens the encoder reads at most, and cross-attention keeps K and V of each "
+                  "for a request: --set engine.encoder_tokens=512 plans requests with so many");
 }
 
 }  // namespace
@@ -124,7 +123,7 @@ std::vector<std::string> unused_hf_fields(const HfFields& fields, const YamlNode
   add_windows(notes, fields, model);
   add_cache_types(notes, "", fields.root(), model.find("kv_dtype"));
   add_mtp_layers(notes, fields);
-  add_cross_attention(notes, fields);
+  add_encoder(notes, fields, model);
   const std::vector<std::string> assumed = hf_assumptions(fields, model);
   notes.insert(notes.end(), assumed.begin(), assumed.end());
   return notes;

@@ -91,6 +91,16 @@ KindSection attention_kind(AttentionKind kind, const char* doc, const char* wind
   return kind_section(type, std::move(keys), &LayerSpec::attention, of_kind(kind));
 }
 
+KindSection cross_kind() {
+  const std::string type(to_string(AttentionKind::cross));
+  Section<AttentionSpec> keys("a kind of type " + type,
+                              "Attention to an encoder, whose K and V a request has from its start to its end (T5, "
+                              "Whisper); beside attention in a layer, or alone.");
+  add_type_key(keys, type);
+  add_attention_keys(keys, nullptr);
+  return kind_section(type, std::move(keys), &LayerSpec::cross, of_kind(AttentionKind::cross));
+}
+
 /// The latent is K, its first kv_lora_rank channels are V; every rank keeps all of it.
 KindSection mla_kind() {
   const std::string type(to_string(AttentionKind::mla));
@@ -265,6 +275,7 @@ const std::vector<KindSection>& kind_sections() {
         attention_kind(AttentionKind::chunked_local, "Attention inside chunks of window_tokens tokens.",
                        "tokens of one chunk"),
         mla_kind(),
+        cross_kind(),
         shared_kind(),
     };
     for_each_family([&](const auto& family) { all.push_back(recurrent_kind<std::decay_t<decltype(family)>>()); });
@@ -325,6 +336,8 @@ const Section<ModelText>& model_keys() {
         .integer(count("extra_blocks_per_request", "block ids of a request beside its tokens and states, for a ring or "
                                                    "a tail; default 0", 0),
                  &ModelText::extra_blocks_per_request)
+        .integer(tokens("encoder_tokens", "most tokens that its encoder reads; default: not known"),
+                 &ModelText::encoder_tokens)
         .flag(key("kda_exports_states", "true where its kda layers can run the flash kernel, which exports states "
                                         "inside a chunk; default false"),
               &ModelText::kda_exports_states)

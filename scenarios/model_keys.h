@@ -33,6 +33,7 @@ struct ModelText {
   std::string auxiliary;                   ///< kinds of recurrent layers outside the pattern, one character each
   std::int64_t indexer_bytes_per_token = 0;
   std::int64_t extra_blocks_per_request = 0;
+  std::optional<std::int64_t> encoder_tokens;
   bool kda_exports_states = false;
   std::int64_t ring_tokens = 0;
   std::int64_t ring_bytes_per_token = 0;

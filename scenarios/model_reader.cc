@@ -53,11 +53,13 @@ LayerSpec joined_layer(const PatternLayer& layer, const std::map<std::string, La
       throw PatternError(layer.offset, fmt::format("'{}' is no kind{}", name, suggestion("", names, "known kinds:")));
     }
     const bool attends = joined.attention || joined.shared;
-    if ((attends && (kind->second.attention || kind->second.shared)) || (joined.recurrent && kind->second.recurrent))
-      throw PatternError(layer.offset, "'+' joins one kind of attention and one recurrent kind");
+    if ((attends && (kind->second.attention || kind->second.shared)) || (joined.recurrent && kind->second.recurrent) ||
+        (joined.cross && kind->second.cross))
+      throw PatternError(layer.offset, "'+' joins one kind of attention, one of cross attention and a recurrent one");
     if (kind->second.attention) joined.attention = kind->second.attention;
     if (kind->second.recurrent) joined.recurrent = kind->second.recurrent;
     if (kind->second.shared) joined.shared = kind->second.shared;
+    if (kind->second.cross) joined.cross = kind->second.cross;
   }
   return joined;
 }
@@ -86,7 +88,10 @@ void expand_layers(ReadContext& context, const std::string& path, const YamlNode
       for (const char name : layer.kinds) {
         const auto kind = text.kinds.find(std::string(1, name));
         if (kind == text.kinds.end()) continue;
-        const char* part = kind->second.attention ? ".attention" : kind->second.shared ? ".shared" : ".recurrent";
+        const char* part = kind->second.attention ? ".attention"
+                           : kind->second.shared  ? ".shared"
+                           : kind->second.cross   ? ".cross"
+                                                  : ".recurrent";
         context.places.add_alias(layer_path + part, fmt::format("{}.kinds.{}", path, name));
       }
       model.layers.push_back(joined_layer(layer, text.kinds));
@@ -210,6 +215,7 @@ ModelFile read_model_mapping(ReadContext& context, const std::string& path, cons
   expand_layers(context, path, *node.find("layers"), text, model);
   model.extra_blocks_per_request = text.extra_blocks_per_request;
   model.kda_exports_states = text.kda_exports_states;
+  model.encoder_tokens = text.encoder_tokens;
   model.ring_tokens = text.ring_tokens;
   model.ring_bytes_per_token = text.ring_bytes_per_token;
   for (const std::string& order : text.physical_orders)

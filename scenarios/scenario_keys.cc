@@ -215,6 +215,9 @@ void add_capacity_keys(Section<EngineSpec>& keys) {
       .integer(count("mtp_layers", "multi-token-prediction layers, which join the full-attention layers; default 0", 0),
                &EngineSpec::mtp_layers)
       .section(key("draft", ""), &EngineSpec::draft, draft_keys())
+      .integer(tokens("encoder_tokens", "tokens of the encoder of each request, whose K and V cross attention keeps; "
+                                        "default: the most that the model's encoder reads"),
+               &EngineSpec::encoder_tokens)
       .integer(count("hidden_state_size", "elements per token of an auxiliary layer that caches hidden states in the "
                                           "model's dtype; default 0: none", 0),
                &EngineSpec::hidden_state_size)

@@ -20,6 +20,7 @@ TensorClass class_of(const SpecPlan& spec) {
     case AttentionKind::full:
     case AttentionKind::sliding_window:
     case AttentionKind::chunked_local:
+    case AttentionKind::cross:
     case AttentionKind::mla: break;
   }
   return TensorClass::attention;
@@ -53,6 +54,9 @@ std::vector<HeldTensor> held_tensors(const TransferSide& side) {
       const ViewPlan& view = plan.views[i];
       const SpecPlan& spec = plan.specs[static_cast<std::size_t>(view.spec)];
       if (!is_moved(spec, view)) continue;
+      if (spec.is_cross())
+        throw InputError(fmt::format("layer {}: K and V of an encoder's tokens are not moved, as the engine takes none "
+                                     "from elsewhere; transfer a model without cross attention", view.layer));
       if (spec.tokens_per_entry > 1)
         throw InputError(fmt::format("layer {}: what its indexer keeps for {} tokens together is not moved; transfer a "
                                      "model without it", view.layer, spec.tokens_per_entry));

@@ -23,6 +23,7 @@ struct TableShape {
 TableShape shape_of(const CachePlan& plan, const GroupPlan& group, std::int64_t tokens) {
   const SpecPlan& spec = plan.spec_of(group);
   if (!spec.attention) return {1, 0};
+  if (spec.is_cross()) return {ceil_div(spec.encoder_tokens, spec.block_size_tokens), 0};
   return {ceil_div(tokens, spec.block_size_tokens),
           (tokens - spec.live_tokens(tokens)) / spec.block_size_tokens};
 }

@@ -37,7 +37,8 @@ CommonAttentionMetadata batch_metadata(const Traffic& traffic, const BoundView& 
   const auto& tables = traffic.assignment.ids[view.group];
   const std::int64_t block = traffic.plan.specs[view.view.spec].block_size_tokens;
   std::int64_t columns = 0;
-  for (const BatchRequest& request : traffic.requests) columns = std::max(columns, ceil_div(request.tokens, block));
+  for (std::size_t request = 0; request < tables.size(); ++request)
+    columns = std::max(columns, ceil_div(held_tokens(traffic, view, request).end, block));
   std::vector<std::int64_t> query_lens, seq_lens, block_table(tables.size() * columns, 0);
   for (std::size_t request = 0; request < tables.size(); ++request) {
     const HeldTokens held = held_tokens(traffic, view, request);

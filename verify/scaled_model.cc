@@ -66,6 +66,7 @@ ModelSpec scaled_model(const ModelSpec& model, std::int64_t scale, std::optional
   for (LayerSpec& layer : result.layers) {
     if (layer.shared) layer.shared->query_heads = scaled.queries(model, result, *layer.shared);
     if (layer.attention) layer.attention = scaled(*layer.attention);
+    if (layer.cross) layer.cross = scaled(*layer.cross);
     if (layer.recurrent) layer.recurrent = scaled(*layer.recurrent);
   }
   for (RecurrentSpec& layer : result.auxiliary) layer = scaled(layer);

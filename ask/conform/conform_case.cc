@@ -24,6 +24,7 @@ constexpr auto usual_models = std::to_array<std::string_view>(
 constexpr std::int64_t usual_length = 32'768;
 
 bool is_told(const LayerSpec& layer) {
+  if (layer.cross) return false;
   if (!layer.attention) return true;
   const AttentionKind kind = layer.attention->kind;
   return kind == AttentionKind::full || kind == AttentionKind::sliding_window || kind == AttentionKind::mla;

@@ -51,7 +51,7 @@ LayoutSizes sizes_of(const CachePlan& plan, std::int64_t unit) {
     (spec.state ? holds_states : holds_tokens)[group.arena.index()] = true;
     if (spec.state && spec.ring_tokens == 0) state_bytes += bytes;
     // Rounded down: a bound may count too little.
-    if (spec.attention && spec.attention->window_tokens == 0)
+    if (spec.attention && !spec.is_cross() && spec.attention->window_tokens == 0)
       token_bytes += Checked(bytes) * unit / entry_tokens(plan, spec);
   }
   const Demand usable = usable_ids(plan);
@@ -91,7 +91,7 @@ std::optional<ScheduledPools> pools_of(const CachePlan& plan, std::int64_t unit)
     if (group.entries_per_id > 1) return std::nullopt;
     if (spec.state) {
       pools.states.push_back({group.arena.value, group.ids_per_entry});
-    } else if (spec.attention && spec.attention->window_tokens == 0) {
+    } else if (spec.attention && !spec.is_cross() && spec.attention->window_tokens == 0) {
       if (unit % entry_tokens(plan, spec) != 0) return std::nullopt;
       pools.tokens.push_back({group.arena.value, Checked(unit / entry_tokens(plan, spec)) * group.ids_per_entry});
     }
@@ -152,6 +152,9 @@ void require_prefixes(const CachePlan& plan) {
     throw SpecError("engine.periodic_snapshot_interval",
                     "no snapshot of a state is ever taken, so no prefix is found again, whatever the policy; set it, "
                     "or engine.additional_snapshot_offsets_from_end, or engine.enable_branch_snapshot");
+  if (plan.has_cross_attention())
+    throw SpecError("model.layers", "no prefix is cached beside an encoder, so there is no hit to bound; take a model "
+                                    "without cross attention");
   if (!plan.prefix.cacheable || plan.prefix.match_unit_tokens == 0)
     throw SpecError("engine.cache_mode", "this cache finds no prefix again, whatever the policy; take mode align");
 }

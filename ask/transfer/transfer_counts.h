@@ -14,6 +14,7 @@ namespace hybridkv {
 inline constexpr auto spec_role_names = std::to_array<Named<SpecRole>>(
     {{SpecRole::attention, "attention"},
      {SpecRole::window, "window"},
+     {SpecRole::encoder, "encoder"},
      {SpecRole::state, "state"},
      {SpecRole::draft, "draft"},
      {SpecRole::auxiliary, "auxiliary"}});

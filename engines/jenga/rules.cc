@@ -31,6 +31,8 @@ const EngineRules rules_of_jenga = {.name = "jenga",
                                     .has_mode_all = false,
                                     .caches_by_default = true,
                                     .reserves_null_block = true,
+                                    .without_encoders = "gives K and V of an encoder small pages of their own by its "
+                                                        "paper, which is not planned",
                                     .checkpoint_tokens = 512};
 
 }  // namespace hybridkv

@@ -86,6 +86,8 @@ const EngineRules rules_of_llama_cpp = {.name = "llama.cpp",
                                         .validate = validate_sequence_rows,
                                         .has_mode_all = false,
                                         .caches_by_default = true,
-                                        .reserves_null_block = true};
+                                        .reserves_null_block = true,
+                                        .without_encoders = "keeps what an encoder puts out, and computes its K and V "
+                                                            "anew in each pass, which is not planned"};
 
 }  // namespace hybridkv

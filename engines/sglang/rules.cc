@@ -78,6 +78,8 @@ const EngineRules rules_of_sglang_0_5_23 = {.name = "sglang-0.5.23",
                                             .has_mode_all = false,
                                             .caches_by_default = true,
                                             .tree_pools = true,
-                                            .reserves_null_block = true};
+                                            .reserves_null_block = true,
+                                            .without_encoders = "keeps K and V of an encoder in slots of all layers, "
+                                                                "before those of the tokens, which is not planned"};
 
 }  // namespace hybridkv

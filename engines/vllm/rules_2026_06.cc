@@ -10,6 +10,8 @@ namespace hybridkv {
 const EngineRules rules_of_vllm_2026_06 = {.name = "vllm-2026-06",
                                            .title = "vLLM main of June 2026 with PR 35703",
                                            .source = source_of_blocks,
-                                           .waits_for_blocks = true};
+                                           .waits_for_blocks = true,
+                                           .without_encoders = {},
+                                           .reserves_encoder_batch = true};
 
 }  // namespace hybridkv

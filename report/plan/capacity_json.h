@@ -14,6 +14,7 @@ void fields(Archive& archive, T& ids) {
   archive("checkpoints", ids.checkpoints, "States exported inside a chunk.");
   archive("in_flight_window", ids.in_flight_window, "Tokens of steps in flight, which layers with a window keep.");
   archive("other", ids.other, "What the model asks for beside them: a ring.");
+  archive.unless_default("encoder", ids.encoder, "K and V of the tokens of its encoder; left out where it has none.");
 }
 
 template <class Archive, Is<CapacityPlan> T>

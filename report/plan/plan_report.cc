@@ -43,6 +43,7 @@ std::string attention_text(const SpecPlan& spec) {
     text += fmt::format("{} (K {} + V {})", human_plural(attention.kv_heads, "KV head"), attention.head_size_k,
                         attention.head_size_v);
   if (attention.window_tokens > 0) text += fmt::format(", window {}", human_count(attention.window_tokens));
+  if (spec.is_cross()) text += fmt::format(", {} of a request", human_plural(spec.encoder_tokens, "encoder token"));
   const std::string of = spec.tokens_per_entry > 1 ? human_count(spec.tokens_per_entry) + " tokens" : "a token";
   return text + fmt::format("{}, {}: {} bytes {} and layer", counts_bytes(attention) ? " bytes" : "",
                             stored_as(attention), human_count(spec.bytes_per_token), of);
@@ -206,6 +207,7 @@ std::string causes_text(const CapacityPlan& capacity) {
   add(ids.speculative, "states after draft tokens");
   add(ids.checkpoints, "states that chunks export");
   add(ids.in_flight_window, "tokens in flight, which windows keep");
+  add(ids.encoder, "the encoder's tokens");
   add(ids.other, "what the model has beside them");
   return fmt::format("{}: {}", human_count(capacity.blocks_per_request), text);
 }

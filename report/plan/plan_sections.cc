@@ -167,6 +167,9 @@ std::string slot_prefix_sentence(const CachePlan& plan) {
 std::vector<std::string> prefix_sentences(const CachePlan& plan) {
   const PrefixPlan& prefix = plan.prefix;
   if (plan.rows && plan.cache_mode != CacheMode::none) return {slot_prefix_sentence(plan)};
+  if (plan.has_cross_attention())
+    return {"Prefixes are not cached beside an encoder, which reads something else each time: nothing is ever found "
+            "again."};
   if (!prefix.cacheable) {
     std::vector<std::string> nothing{fmt::format(
         "Mode {} keeps no recurrent state for a prefix: nothing is ever found again.", to_string(plan.cache_mode))};

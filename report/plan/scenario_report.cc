@@ -31,13 +31,15 @@ std::string list_text(const std::vector<std::int64_t>& counts, const char* other
 }
 
 std::string layers_text(const ModelSpec& model) {
-  std::int64_t attention = 0, recurrent = 0;
+  std::int64_t attention = 0, recurrent = 0, cross = 0;
   for (const LayerSpec& layer : model.layers) {
     attention += layer.attention ? 1 : 0;
     recurrent += layer.recurrent ? 1 : 0;
+    cross += layer.cross ? 1 : 0;
   }
-  return fmt::format("{}, of which {} with attention and {} with a recurrent state{}",
-                     human_count(std::ssize(model.layers)), attention, recurrent,
+  return fmt::format("{}, of which {} with attention{} and {} with a recurrent state{}",
+                     human_count(std::ssize(model.layers)), attention,
+                     cross == 0 ? "" : fmt::format(", {} with attention to an encoder", cross), recurrent,
                      model.layer_order_verified ? "" : "; their order is unverified");
 }
 

@@ -86,6 +86,8 @@ void fields(Archive& archive, T& spec) {
                          "c: blocks of a request and group for a state that a chunk exports; default 0.");
   archive.unless_default("ring_tokens", spec.ring_tokens,
                          "Of a ring, one id of every request: tokens that it holds; default 0, no ring.");
+  archive.unless_default("encoder_tokens", spec.encoder_tokens,
+                         "Of cross attention: tokens of the encoder whose K and V a request has; default 0, none.");
   archive.unless_default("attention", spec.attention);
 }
 

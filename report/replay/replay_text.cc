@@ -76,8 +76,11 @@ std::string too_long_text(std::int64_t too_long, std::int64_t requests, std::int
 
 std::string why_no_hits(const std::string& subject, const CacheGeometry& geometry, const HitFacts& facts) {
   if (!geometry.caches_prefixes())
-    return fmt::format("mode none keeps no states, so no prefix is ever found again; {}",
-                       geometry.rules.engine->has_mode_all ? "modes align and all keep them" : "mode align keeps them");
+    return geometry.has_encoder
+               ? std::string(geometry.why_no_prefixes())
+               : fmt::format("{}; {}", geometry.why_no_prefixes(),
+                             geometry.rules.engine->has_mode_all ? "modes align and all keep them"
+                                                                 : "mode align keeps them");
   const std::int64_t shortest = shortest_hit(geometry);
   const std::string block = fmt::format("{} of {}", subject, human_plural(geometry.block_size_tokens, "token"));
   if (facts.longest_prompt_tokens <= shortest)

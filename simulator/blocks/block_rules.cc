@@ -51,7 +51,8 @@ std::vector<ModelledRule> BlockRules::modelled(const CacheGeometry& geometry) co
   if (geometry.state_groups > 0 && geometry.speculative_tokens > 0)
     rules.push_back(ModelledRule::speculative_states);
   if (geometry.attention_groups > 1) rules.push_back(ModelledRule::several_attention_groups);
-  if (!geometry.caches_prefixes()) rules.push_back(ModelledRule::states_without_caching);
+  if (geometry.state_groups > 0 && geometry.mode == CacheMode::none)
+    rules.push_back(ModelledRule::states_without_caching);
   return rules;
 }
 
@@ -103,6 +104,7 @@ std::vector<std::int64_t> BlockRules::checkpoint_positions(const CacheGeometry& 
 
 std::optional<std::int64_t> BlockRules::predicted_copy_hit(const CacheGeometry& geometry, std::int64_t prompt,
                                                            std::int64_t copy) const {
+  if (!geometry.caches_prefixes()) return 0;
   if (geometry.has_partial_tails() || geometry.scheduler.checkpoint_back > 0) return std::nullopt;
   const std::int64_t block = geometry.state_groups > 0 ? geometry.checkpoint_step() : geometry.attention_grain();
   // A drafter drops what attention matched last; where that is less than the way back to a checkpoint there is no
@@ -123,6 +125,7 @@ std::optional<std::int64_t> BlockRules::predicted_copy_hit(const CacheGeometry& 
 }
 
 std::int64_t BlockRules::short_copy_hit(const CacheGeometry& geometry, std::int64_t prompt) const {
+  if (!geometry.caches_prefixes()) return 0;
   return duplicate_hit_tokens(geometry.mode, geometry.state_groups > 0, geometry.block_size_tokens,
                               geometry.drafter_drops_block, prompt);
 }

@@ -65,6 +65,8 @@ struct CacheGeometry {
   std::optional<std::int64_t> state_block_size_tokens;  ///< S, of recurrent groups: a state every S tokens; default B
   std::optional<HostSettings> host;           ///< memory of the host behind the pools; unset: none
   PrefixRules rules;                          ///< whose prefix cache and scheduler it is
+  bool has_encoder = false;                   ///< requests attend to one, so that no prefix is cached
+  bool whole_prompts = false;                 ///< prompts are computed in one step each
   bool modelled_layout = false;               ///< its pages are such as no run of an engine had
 
   std::int64_t num_arenas() const { return 1 + std::ssize(more_arenas); }
@@ -115,8 +117,18 @@ struct CacheGeometry {
   /// Tokens between the checkpoints at which chunks are cut in mode align: S, or where attention cannot resume at every
   /// multiple of S, the multiples at which it can.
   std::int64_t checkpoint_step() const { return one_block() ? block_size_tokens : own_checkpoint_step(); }
-  /// Mode none with recurrent groups keeps no state, so no prefix is ever found again.
-  bool caches_prefixes() const { return state_groups == 0 || mode != CacheMode::none; }
+  /// Mode none with recurrent groups keeps no state, and an encoder reads something else for each request: then no
+  /// prefix is ever found again.
+  bool caches_prefixes() const { return !has_encoder && (state_groups == 0 || mode != CacheMode::none); }
+  /// Why no prefix is found again, for messages. Pre: none is.
+  std::string_view why_no_prefixes() const {
+    return has_encoder ? "an encoder reads something else for each request, so no prefix is cached"
+                       : "mode none keeps no states, so no prefix is ever found again";
+  }
+  /// So many tokens of a prompt of which `rest` are left, or none where they have to be computed together.
+  std::int64_t allowed_chunk(std::int64_t tokens, std::int64_t rest) const {
+    return whole_prompts && tokens < rest ? 0 : tokens;
+  }
   /// State blocks of a running request beside its running one, for draft tokens.
   std::int64_t draft_states() const { return replays_drafts ? 0 : speculative_tokens; }
   /// Does the engine keep states at multiples of a number of its own, beside the running one?

@@ -126,7 +126,7 @@ std::int64_t MatchUnitSteps::next_chunk(const ChunkQuestion& asked, std::int64_t
   // A drafter of several modules computes its last tokens in one go.
   const std::int64_t rest = asked.tokens - asked.start - tokens, modules = geometry.rules.lookahead_tokens;
   if (0 < rest && rest < modules && tokens > modules - rest) tokens -= modules - rest;
-  if (!geometry.aligns_chunks()) return tokens;
+  if (!geometry.aligns_chunks()) return geometry.allowed_chunk(tokens, asked.tokens - asked.start);
   const std::int64_t most =
       threshold > 0 ? std::min(geometry.max_num_batched_tokens, threshold) : geometry.max_num_batched_tokens;
   const ComputedChunk chunk{asked.start, asked.start + tokens, asked.prompt, asked.tokens, asked.branch};

@@ -121,6 +121,7 @@ namespace {
 
 /// How the prefix cache and the scheduler of the plan's release work, whatever the layout.
 void set_rules(CacheGeometry& geometry, const CachePlan& plan, const EngineSpec& engine) {
+  geometry.has_encoder = geometry.whole_prompts = plan.has_cross_attention();
   geometry.modelled_layout = evidence_of(plan) != Evidence::run;
   geometry.max_num_batched_tokens = plan.max_num_batched_tokens;
   geometry.retention_interval_tokens = plan.rules->retention_tokens;
@@ -149,7 +150,7 @@ class GroupsOf {
     marked_ = marked_ || group.drafts;
     if (group.shares_table) {  // it is found again together with the group before it
       if (!spec.state) drafters_.back() = drafters_.back() || group.drafts;
-    } else if (spec.ring_tokens > 0) {
+    } else if (spec.ring_tokens > 0 || spec.is_cross()) {
       hold(group, spec);
     } else if (spec.state) {
       add_group(geometry_, plan_, group);

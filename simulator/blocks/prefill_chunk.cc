@@ -33,6 +33,7 @@ std::int64_t next_prefill_chunk(const CacheGeometry& geometry, const PrefillPosi
   std::int64_t tokens = std::min(at.prompt - at.start, budget);
   if (geometry.scheduler.long_prefill_threshold > 0)
     tokens = std::min(tokens, geometry.scheduler.long_prefill_threshold);
+  tokens = geometry.allowed_chunk(tokens, at.prompt - at.start);
   std::int64_t end = at.start + tokens;
   const auto stop_at = [&](std::int64_t position) {
     if (at.start < position && position < end) end = position;

@@ -27,6 +27,19 @@ inline AttentionSpec sliding_attention(std::int64_t kv_heads, std::int64_t head_
   return layer;
 }
 
+/// Whisper large: 32 layers with 20 heads of 64, each of which attends to an encoder of 1500 tokens too.
+inline ModelSpec whisper_large() {
+  ModelSpec model;
+  model.name = "whisper-large-v3";
+  LayerSpec layer;
+  layer.attention = full_attention(20, 64, 20);
+  layer.cross = layer.attention;
+  layer.cross->kind = AttentionKind::cross;
+  model.layers.assign(32, layer);
+  model.encoder_tokens = 1500;
+  return model;
+}
+
 /// A gdn layer of the Qwen kind: head dims 128 and 128, conv 4.
 inline GdnSpec qwen_gdn(std::int64_t key_heads, std::int64_t value_heads) {
   return {.key_heads = key_heads, .value_heads = value_heads, .key_head_dim = 128, .value_head_dim = 128,

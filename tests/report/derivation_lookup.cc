@@ -119,7 +119,9 @@ class Lookup {
                    {"bytes_per_token", "a1 (" + spec.kind + ")"}, {"unpadded_page_bytes", "unpadded page of " + label},
                    {"padding_percent", "padding of " + label}, {"layers_per_page", "layers a page of " + label},
                    {"num_pages", "pages of " + label}, {"checkpoint_blocks", "checkpoint blocks of " + label},
-                   {"ring_tokens", "tokens of " + label}, {"tokens_per_entry", "tokens an entry of " + label}});
+                   {"ring_tokens", "tokens of " + label},
+                   {"encoder_tokens", "encoder tokens of " + label},
+                   {"tokens_per_entry", "tokens an entry of " + label}});
     require("layers", "layers of " + label, Json(spec.layers.size()));
     if (spec.attention)
       look_at(json["attention"], {{"query_heads", "query heads of " + label},
@@ -142,7 +144,8 @@ class Lookup {
     static const Symbols causes{{"tokens", "tokens"}, {"states", "states"}, {"speculative", "speculative states"},
                                 {"checkpoints", "exported checkpoints"},
                                 {"in_flight_window", "tokens in flight of windows"},
-                                {"other", "what the model has beside"}};
+                                {"other", "what the model has beside"},
+                                {"encoder", "the encoder's tokens"}};
     const std::string at = " at " + human_plural(capacity["max_model_len"].get<std::int64_t>(), "token");
     for (const auto& [cause, ids] : capacity["ids_by_cause"].items())
       if (ids != 0) require(cause, "ids for " + causes.at(cause) + at, ids);

@@ -63,6 +63,7 @@ constexpr SharedName shared_names[] = {
     {"ids for exported states", "ids_for_checkpoints"},
     {"ids for steps in flight", "ids_in_flight"},
     {"ids for others", "ids_for_extras"},
+    {"ids for the encoder", "ids_for_encoder"},
 };
 
 void say_causes(Says& says, const IdsByCause& ids) {
@@ -72,6 +73,7 @@ void say_causes(Says& says, const IdsByCause& ids) {
   says["ids for exported states"] = word_of(ids.checkpoints);
   says["ids for steps in flight"] = word_of(ids.in_flight_window);
   says["ids for others"] = word_of(ids.other);
+  says["ids for the encoder"] = word_of(ids.encoder);
 }
 
 /// Says what `text` has under the names of columns; nothing where it has no such column. Programs read no number where
@@ -158,7 +160,8 @@ RoomAnswer json_room(const AskedQuestion& asked) {
     });
     const auto& ids = capacity.at("ids_by_cause");
     say_causes(answer.says, {ids.at("tokens"), ids.at("states"), ids.at("speculative"), ids.at("checkpoints"),
-                             ids.at("in_flight_window"), ids.at("other")});
+                             ids.at("in_flight_window"), ids.at("other"),
+                             ids.value("encoder", std::int64_t{0})});
   });
 }
 

@@ -123,6 +123,7 @@ inline SpecPlan random_spec(std::size_t id) {
   spec.padding_percent = random_real();
   spec.checkpoint_blocks = random_count();
   spec.ring_tokens = random_count();
+  spec.encoder_tokens = random_count();
   if (random_flag()) {
     spec.attention = random_attention();
     spec.bytes_per_token = random_count(1);
@@ -290,7 +291,8 @@ inline Arrangement random_one_allocation() {
 }
 
 inline IdsByCause random_ids() {
-  return {random_count(), random_count(), random_count(), random_count(), random_count(), random_count()};
+  return {random_count(), random_count(), random_count(), random_count(), random_count(), random_count(),
+          random_count()};
 }
 
 inline CachePlan random_plan() {

@@ -80,6 +80,20 @@ std::int64_t embedding_elements(const json& record) {
   return elements;
 }
 
+/// What is another of attention to an encoder, which all layers of a decoder have alike; empty where all agrees.
+std::string cross_difference(const ModelSpec& model, const json& record) {
+  for (const LayerSpec& layer : model.layers) {
+    if (layer.cross.has_value() != record.contains("cross_attention")) return "cross attention in one of the two alone";
+    if (!layer.cross) continue;
+    const json& cross = record["cross_attention"];
+    if (const std::string ours = attention_text(*layer.cross); ours != attention_text(cross))
+      return "cross attention: " + ours;
+    const std::int64_t bytes = kv_bytes_per_token(*layer.cross, 1, DType::bf16);
+    if (bytes != cross["bytes_per_encoder_token_and_layer"]) return fmt::format("cross attention of {} bytes", bytes);
+  }
+  return "";
+}
+
 /// The first layer that is another than the record says; empty where all agree.
 std::string difference(const ModelSpec& model, const json& record) {
   std::size_t index = 0;
@@ -94,6 +108,7 @@ std::string difference(const ModelSpec& model, const json& record) {
       const std::int64_t state = layer.recurrent ? elements_of(*layer.recurrent) : 0;
       if (state != serving_elements(kind)) return fmt::format("layer {}: a state of {} elements", index, state);
     }
+  if (const std::string cross = cross_difference(model, record); !cross.empty()) return cross;
   std::int64_t embeddings = 0;
   for (const RecurrentSpec& layer : model.auxiliary) embeddings += elements_of(layer);
   if (embeddings != embedding_elements(record)) return fmt::format("embeddings with {} elements", embeddings);

@@ -23,4 +23,20 @@ inline CachePlan small_plan(std::int64_t pack_size, CacheMode mode = CacheMode::
   return make_plan(model, engine, LimitsSpec{.max_model_lens = {256}});
 }
 
+/// Four layers of a few KiB that attend to an encoder of 100 tokens too.
+inline CachePlan encoder_plan() {
+  ModelSpec model = whisper_large();
+  model.layers.resize(4);
+  for (LayerSpec& layer : model.layers) {
+    layer.attention = full_attention(2, 16, 4);
+    layer.cross->query_heads = 4;
+    layer.cross->kv_heads = 2;
+    layer.cross->head_size_k = layer.cross->head_size_v = 16;
+  }
+  model.encoder_tokens = 100;
+  EngineSpec engine;
+  engine.memory_bytes = std::int64_t(64) << 20;
+  return make_plan(model, engine, LimitsSpec{.max_model_lens = {256}});
+}
+
 }  // namespace hybridkv::testing

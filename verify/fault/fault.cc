@@ -57,6 +57,9 @@ constexpr std::array faults{
               "address-audit-intervals"},
     FaultInfo{Fault::foreign_large_page, "foreign-large-page", "a table entry in a large page of another kind",
               "block-tables", true},
+    FaultInfo{Fault::shared_encoder, "shared-encoder", "a block of an encoder's tokens given to two requests",
+              "block-tables"},
+    FaultInfo{Fault::encoder_cut, "encoder-cut", "the last block of an encoder's tokens missing", "block-tables"},
 };
 
 }  // namespace

@@ -36,6 +36,8 @@ enum class Fault {
   slot_stride,       ///< slots of the states of all layers step as if they had a layer less
   small_page_shifted,  ///< each small page of a large one taken for the next
   foreign_large_page,  ///< a table entry in a large page that another kind of layer owns
+  shared_encoder,    ///< a block of one request's encoder given to another request, which has one of its own
+  encoder_cut,       ///< the last block of an encoder's tokens missing
 };
 
 /// A fault with its name on the command line, what it does, and the check that owns it.

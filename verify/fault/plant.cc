@@ -354,6 +354,20 @@ void plant_foreign_large_page(const CachePlan& plan, BlockAssignment& assignment
   refuse(Fault::foreign_large_page, "no id can be split among table entries of two kinds");
 }
 
+/// The tables of the first group that keeps K and V of an encoder.
+std::vector<std::vector<std::int64_t>>& encoder_tables(Fault fault, const CachePlan& plan,
+                                                       BlockAssignment& assignment) {
+  for (std::size_t group = 0; group < assignment.ids.size(); ++group)
+    if (plan.spec_of(plan.groups[group]).is_cross()) return assignment.ids[group];
+  refuse(fault, "no layer attends to an encoder");
+}
+
+void plant_shared_encoder(const CachePlan& plan, BlockAssignment& assignment) {
+  auto& tables = encoder_tables(Fault::shared_encoder, plan, assignment);
+  if (tables.size() < 2) refuse(Fault::shared_encoder, "a single request is verified");
+  tables[1].front() = tables[0].front();
+}
+
 }  // namespace
 
 NoPlaceError::NoPlaceError(Fault fault, std::string why)
@@ -380,6 +394,8 @@ void plant_fault(Fault fault, const CachePlan& plan, std::vector<BoundView>& vie
     case Fault::slot_stride: return plant_slot_stride(plan, views);
     case Fault::small_page_shifted: return plant_small_page_shifted(plan, views);
     case Fault::foreign_large_page: return plant_foreign_large_page(plan, assignment);
+    case Fault::shared_encoder: return plant_shared_encoder(plan, assignment);
+    case Fault::encoder_cut: return encoder_tables(fault, plan, assignment).front().pop_back();
     case Fault::lost_state: return require_kind(fault, plan, false, "it has no state");
     case Fault::lost_kv:
     case Fault::stale_block:

@@ -9,11 +9,11 @@
 #include <memory>
 
 #include "base/parallel.h"
-#include "planner/spec_plans.h"
 #include "planner/cell_types.h"
 #include "planner/group_settings.h"
 #include "planner/plan.h"
 #include "planner/row_settings.h"
+#include "planner/spec_plans.h"
 #include "planner/validate.h"
 #include "verify/fault/plant.h"
 #include "verify/forward/forward_exports.h"
@@ -59,7 +59,8 @@ void check_spec(const ForwardSpec& spec, const EngineRules& rules) {
 void check_format(const ModelSpec& model, const EngineSpec& engine) {
   if (!engine.kv_format) return;
   for (const LayerSpec& layer : model.layers)
-    if (layer.attention) head_bytes(*layer.attention, *engine.kv_format);
+    for (const auto& attention : {layer.attention, layer.cross})
+      if (attention) head_bytes(*attention, *engine.kv_format);
   if (model.mtp) head_bytes(*model.mtp, *engine.kv_format);
 }
 

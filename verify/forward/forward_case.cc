@@ -269,7 +269,7 @@ std::string reason_not_to_run(ForwardCase forward_case, const CacheGeometry& geo
         return fmt::format("prefixes of chunked attention are not simulated with the rules of {}, so none is proven",
                            geometry.rules.engine->name);
   if (needs_prefix_cache(forward_case) && !geometry.caches_prefixes())
-    return "mode none keeps no state behind a prefix, so none is found again";
+    return std::string(geometry.why_no_prefixes());
   if (forward_case == ForwardCase::copy_on_write && !can_end_within_block(geometry))
     return "hits end at whole blocks: by these rules only those of states end inside, beside windows with short blocks";
   if (forward_case >= ForwardCase::exported) return why_no_export_case(forward_case, geometry);

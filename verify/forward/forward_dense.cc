@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "attention/key_mask.h"
 #include "attention/kv_codec_ref.h"
@@ -148,6 +149,7 @@ class DenseForward {
   };
   Rows rows_of(const AttentionWeights& weights, const std::vector<Reals>& h);
   void attend(const ForwardLayer& layer, const std::vector<Reals>& h);
+  void attend_to_encoder(const AttentionWeights& weights, const std::vector<Reals>& h);
   void recur(const RecurrentProjection& weights, const std::vector<Reals>& h);
   Reals attention(const AttentionWeights& weights, Reals& query, const Reals& key, const Reals& values,
                   World& world) const;
@@ -159,6 +161,7 @@ class DenseForward {
   const ForwardNetwork& network_;
   std::vector<World> worlds_;
   std::size_t tokens_ = 0;
+  Reals encoder_;  // (token, width)
   std::map<std::int64_t, Rows> rows_;  // by layer
 };
 
@@ -217,7 +220,8 @@ Reals DenseForward::attention(const AttentionWeights& weights, Reals& query, con
   world.err(query, a.head_size_k, units_of_sum(a.head_size_k));  // of scores, which are linear in it
   Reals out(static_cast<std::size_t>(tokens * a.query_heads * a.head_size_v));
   for (std::int64_t token = 0; token < tokens; ++token) {
-    const std::int64_t first = mask.first_visible(token), count = token + 1 - first;
+    const std::int64_t first = mask.first_visible(token);
+    const std::int64_t count = a.kind == AttentionKind::cross ? network_.encoder_tokens : token + 1 - first;
     for (std::int64_t head = 0; head < a.query_heads; ++head) {
       const std::int64_t kv_row = first * a.kv_heads + head / (a.query_heads / a.kv_heads);
       const WideHeads keys(key.data() + kv_row * a.head_size_k, count, a.head_size_k,
@@ -231,7 +235,8 @@ Reals DenseForward::attention(const AttentionWeights& weights, Reals& query, con
           seen.transpose() * weight / weight.sum();
     }
   }
-  world.err(out, static_cast<std::size_t>(a.head_size_v), units_of_sum(tokens));
+  world.err(out, static_cast<std::size_t>(a.head_size_v),
+            units_of_sum(a.kind == AttentionKind::cross ? network_.encoder_tokens : tokens));
   return projected(out, weights.output, a.query_heads * a.head_size_v, world);
 }
 
@@ -267,6 +272,18 @@ void DenseForward::attend(const ForwardLayer& layer, const std::vector<Reals>& h
   const std::vector<Reals>& values = a.kind == AttentionKind::mla ? rows.keys : rows.values;
   for (std::size_t at = 0; at < worlds_.size(); ++at)
     add(worlds_[at].x, attention(weights, queries[at], rows.keys[at], values[at], worlds_[at]));
+}
+
+/// Every token looks at all of the encoder's, whose K and V have as many rows.
+void DenseForward::attend_to_encoder(const AttentionWeights& weights, const std::vector<Reals>& h) {
+  std::vector<Reals> queries;
+  for (std::size_t at = 0; at < worlds_.size(); ++at)
+    queries.push_back(projected(h[at], weights.query, network_.width, worlds_[at]));
+  const std::size_t tokens = std::exchange(tokens_, static_cast<std::size_t>(network_.encoder_tokens));
+  const Rows rows = rows_of(weights, std::vector<Reals>(worlds_.size(), encoder_));
+  tokens_ = tokens;
+  for (std::size_t at = 0; at < worlds_.size(); ++at)
+    add(worlds_[at].x, attention(weights, queries[at], rows.keys[at], rows.values[at], worlds_[at]));
 }
 
 /// Token by token where the state is to be off or rounded after each of them.
@@ -313,6 +330,7 @@ DenseRun DenseForward::run(const std::vector<std::uint64_t>& contents) {
     embedded.insert(embedded.end(), row.begin(), row.end());
   }
   for (World& world : worlds_) world.x = embedded;
+  if (!contents.empty()) encoder_ = encoder_output(network_, contents.front());
   const auto norms = [&] {
     std::vector<Reals> h;
     for (World& world : worlds_) {
@@ -324,6 +342,7 @@ DenseRun DenseForward::run(const std::vector<std::uint64_t>& contents) {
   for (const ForwardLayer& layer : network_.layers) {
     const std::vector<Reals> h = norms();
     if (layer.attention) attend(layer, h);
+    if (layer.cross) attend_to_encoder(*layer.cross, h);
     if (layer.recurrent) recur(*layer.recurrent, h);
   }
   std::vector<Reals> results = norms();

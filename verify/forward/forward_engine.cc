@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attention/cache_write.h"
+#include "base/checked.h"
 #include "base/convert.h"
 #include "layout/slice.h"
 #include "mamba/recurrent_forward.h"
@@ -42,6 +43,24 @@ CommonAttentionMetadata metadata_of(std::span<const ForwardChunk> chunks, std::s
   return make_metadata(query_lens, seq_lens, std::move(table), columns, block_size_tokens, mask);
 }
 
+/// The batch of attention to the encoders of requests: each query token, be it of a prompt, looks at all their tokens.
+/// `others`: at those of the request behind its own.
+CommonAttentionMetadata encoder_metadata(std::span<const ForwardChunk> chunks, std::size_t held,
+                                         std::int64_t block_size_tokens, std::int64_t encoder_tokens, bool others) {
+  const std::int64_t columns = ceil_div(encoder_tokens, block_size_tokens);
+  std::vector<std::int64_t> query_lens, seq_lens, table;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    const ForwardChunk& read = chunks[others ? (i + 1) % chunks.size() : i];
+    const std::vector<BlockId>& blocks = read.blocks->held[held];
+    for (std::int64_t token = chunks[i].computed; token < chunks[i].end; ++token) {
+      query_lens.push_back(1);
+      seq_lens.push_back(encoder_tokens);
+      table.insert(table.end(), blocks.begin(), blocks.begin() + columns);
+    }
+  }
+  return make_metadata(query_lens, seq_lens, std::move(table), columns, block_size_tokens, {});
+}
+
 BlockId block_at(const StateTable& table, std::int64_t index) {
   for (const StateEntry& entry : table.live)
     if (entry.index == index) return entry.block;
@@ -72,10 +91,12 @@ ForwardEngine::ForwardEngine(const CachePlan& plan, const ForwardNetwork& networ
   for (std::size_t pool = 0; pool < plan.pools.size(); ++pool)
     std::memset(pools_.pool(static_cast<std::int64_t>(pool)).data(), fault ? 0 : 0xff,
                 static_cast<std::size_t>(plan.pools[pool].bytes));
-  std::int64_t attention = 0, recurrent = 0;
+  std::int64_t attention = 0, recurrent = 0, held = 0;
   for (const GroupPlan& group : plan.groups)
-    if (group.shares_table || plan.spec_of(group).ring_tokens > 0) {  // no network runs through a ring
+    if (group.shares_table) {
       kind_index_.push_back(kind_index_.empty() ? 0 : kind_index_.back());
+    } else if (plan.spec_of(group).ring_tokens > 0 || plan.spec_of(group).is_cross()) {
+      kind_index_.push_back(held++);  // of what a request holds beside: no network runs through a ring
     } else if (plan.spec_of(group).state) {
       kind_index_.push_back(recurrent);
       recurrent += group.ids_per_entry;
@@ -86,7 +107,9 @@ ForwardEngine::ForwardEngine(const CachePlan& plan, const ForwardNetwork& networ
     const SpecPlan& spec = plan.specs[view.view.spec];
     if (view.foreign || spec.draft || spec.auxiliary) continue;
     LayerViews& layer = views_[view.view.layer];
-    if (view.view.tensor == "kv")
+    if (spec.is_cross())
+      layer.cross = &view;
+    else if (view.view.tensor == "kv")
       layer.kv = &view;
     else
       (view.view.tensor == "conv" ? layer.state.conv : layer.state.ssm).push_back(&view);
@@ -243,11 +266,17 @@ const ForwardEngine::GroupStep& ForwardEngine::group_step(Step& step, std::int64
   if (const auto found = step.groups.find(key); found != step.groups.end()) return found->second;
   const AttentionShape shape{a.query_heads, a.kv_heads, a.head_size_k, a.head_size_v,
                              key_mask(a.kind, a.window_tokens)};
-  std::vector<bool> is_decode;
-  for (const ForwardChunk& chunk : step.chunks) is_decode.push_back(chunk.is_decode);
   const std::int64_t block = plan_.spec_of(plan_.groups[static_cast<std::size_t>(group)]).block_size_tokens;
+  const auto of_kind = static_cast<std::size_t>(kind_index_[group]);
+  const bool crosses = a.kind == AttentionKind::cross;
   auto common = std::make_shared<const CommonAttentionMetadata>(
-      metadata_of(step.chunks, static_cast<std::size_t>(kind_index_[group]), block, shape.mask));
+      crosses ? encoder_metadata(step.chunks, of_kind, block,
+                                 network_.encoder_tokens + (fault_ == ForwardFault::encoder_past_end ? 1 : 0),
+                                 fault_ == ForwardFault::foreign_encoder)
+              : metadata_of(step.chunks, of_kind, block, shape.mask));
+  std::vector<bool> is_decode(crosses ? step.positions.size() : 0, true);  // all are read back from the cache
+  if (!crosses)
+    for (const ForwardChunk& chunk : step.chunks) is_decode.push_back(chunk.is_decode);
   GroupStep made{make_group_batch(std::move(common), shape, std::move(is_decode)), {}};
   BackendOptions options;
   options.unified.unique_bias = UniqueBiasMode::gathered;
@@ -337,6 +366,52 @@ void ForwardEngine::attend(const ForwardLayer& layer, Step& step, const std::vec
   add_rows(x, project(run_backends(group, tensors, layer.number), weights.output, a.query_heads * a.head_size_v));
 }
 
+void ForwardEngine::attend_to_encoder(const ForwardLayer& layer, Step& step, const std::vector<float>& h,
+                                      std::vector<float>& x) {
+  const AttentionWeights& weights = *layer.cross;
+  const AttentionGeometry& a = weights.geometry;
+  const BoundView& kv = *views_.at(layer.number).cross;
+  const auto [key_layout, value_layout] = key_value_bytes(kv, *plan_.specs[kv.view.spec].attention);
+  const GroupStep& group = group_step(step, kv.group, a);
+  AttentionTensors tensors;
+  tensors.mask = group.batch.shape.mask;
+  tensors.key = pools_.tensor(kv, key_layout);
+  tensors.value = pools_.tensor(kv, value_layout);
+  tensors.key_codec = weights.key_codec;
+  tensors.value_codec = weights.value_codec;
+  const std::int64_t block = group.batch.common->block_size_tokens;
+  std::vector<float> keys, values;  // of the last token of the encoder for every query, which no backend reads
+  for (const ForwardChunk& chunk : step.chunks) {
+    const std::vector<double> output = encoder_output(network_, chunk.contents->front());
+    const std::vector<float> rows(output.begin(), output.end());
+    std::vector<float> key = project(rows, weights.key, network_.width);
+    std::vector<float> value = project(rows, weights.value, network_.width);
+    if (chunk.computed == 0) {  // stored once, with the first tokens of the request
+      const std::vector<BlockId>& blocks = chunk.blocks->held[static_cast<std::size_t>(kind_index_[kv.group])];
+      std::vector<std::int64_t> slots;
+      for (std::int64_t token = 0; token < network_.encoder_tokens; ++token)
+        slots.push_back(blocks[static_cast<std::size_t>(token / block)] * block + token % block);
+      write_tokens(tensors.key, slots, key, tensors.key_codec);
+      write_tokens(tensors.value, slots, value, tensors.value_codec);
+    }
+    round_rows(tensors.key_codec, a.dtype, a.head_size_k, key);
+    round_rows(tensors.value_codec, a.dtype, a.head_size_v, value);
+    for (std::int64_t token = chunk.computed; token < chunk.end; ++token) {
+      keys.insert(keys.end(), key.end() - a.kv_heads * a.head_size_k, key.end());
+      values.insert(values.end(), value.end() - a.kv_heads * a.head_size_v, value.end());
+    }
+  }
+  work_.planted += fault_ == ForwardFault::encoder_past_end;
+  work_.planted += fault_ == ForwardFault::foreign_encoder && step.chunks.size() > 1;
+  const std::vector<float> query = project(h, weights.query, network_.width);
+  tensors.num_query_heads = a.query_heads;
+  tensors.query = query;
+  tensors.key_new = keys;
+  tensors.value_new = values;
+  tensors.scale = score_scale(a);
+  add_rows(x, project(run_backends(group, tensors, layer.number), weights.output, a.query_heads * a.head_size_v));
+}
+
 void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& views,
                           std::span<const ForwardChunk> chunks, const std::vector<float>& h, std::vector<float>& x) {
   const RecurrentLayer& layer = weights.layer;
@@ -418,6 +493,7 @@ std::vector<std::vector<float>> ForwardEngine::run(std::span<const ForwardChunk>
   for (const ForwardLayer& layer : network_.layers) {
     const std::vector<float> h = normalised(x, network_.width);
     if (layer.attention) attend(layer, step, h, x);
+    if (layer.cross) attend_to_encoder(layer, step, h, x);
     if (layer.recurrent) recur(*layer.recurrent, views_.at(layer.number), chunks, h, x);
   }
   x = normalised(x, network_.width);

@@ -86,6 +86,7 @@ class ForwardEngine {
  private:
   struct LayerViews {
     const BoundView* kv = nullptr;
+    const BoundView* cross = nullptr;  ///< K and V of the encoder's tokens
     StateViews state;
   };
   const GroupPlan& group_of(const LayerViews& views) const { return plan_.groups[views.state.any().group]; }
@@ -140,6 +141,9 @@ class ForwardEngine {
   void store_rows(const ForwardLayer& layer, AttentionTensors& tensors, std::span<const std::int64_t> slots, Step& step,
                   const std::vector<float>& normalised) const;
   void attend(const ForwardLayer& layer, Step& step, const std::vector<float>& normalised, std::vector<float>& x);
+  /// Stores K and V of the encoders whose requests begin in this step, and attends to those of all.
+  void attend_to_encoder(const ForwardLayer& layer, Step& step, const std::vector<float>& normalised,
+                         std::vector<float>& x);
   void recur(const RecurrentProjection& weights, const LayerViews& views, std::span<const ForwardChunk> chunks,
              const std::vector<float>& normalised, std::vector<float>& x);
 

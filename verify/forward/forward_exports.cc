@@ -135,7 +135,7 @@ std::string why_none_parts(const CacheGeometry& geometry) {
 }
 
 std::string why_no_export_case(ForwardCase forward_case, const CacheGeometry& geometry) {
-  if (!geometry.caches_prefixes()) return "mode none keeps no state behind a prefix, so none is found again";
+  if (!geometry.caches_prefixes()) return std::string(geometry.why_no_prefixes());
   if (forward_case == ForwardCase::lookahead) return "";
   if (geometry.state_groups == 0) return "the model keeps no state";
   if (forward_case == ForwardCase::junction) return why_none_parts(geometry);

@@ -92,7 +92,18 @@ constexpr std::array forward_faults{
     ForwardFaultInfo{ForwardFault::foreign_source, "foreign-source",
                      "a layer without K and V of its own reads those of another layer than it should", "shared-prefix",
                      "no layer reads the K and V of one of several like it", {.blocks = true}},
+    ForwardFaultInfo{ForwardFault::foreign_encoder, "foreign-encoder",
+                     "cross attention reads K and V of another request's encoder", "preemption",
+                     "no layer attends to an encoder", {.blocks = true}},
+    ForwardFaultInfo{ForwardFault::encoder_past_end, "encoder-past-end",
+                     "cross attention sees a vector behind the last one of the encoder", "preemption",
+                     "no layer attends to an encoder", {.blocks = true}},
 };
+
+/// Is it of cross attention, which not all engines with blocks keep anything of?
+constexpr bool is_of_encoder(ForwardFault fault) {
+  return fault == ForwardFault::foreign_encoder || fault == ForwardFault::encoder_past_end;
+}
 
 }  // namespace
 
@@ -102,7 +113,8 @@ std::vector<ForwardFault> forward_faults_of(const EngineRules& rules) {
   const ForwardPath path = forward_path_of(rules);
   std::vector<ForwardFault> faults;
   for (const ForwardFaultInfo& info : forward_faults)
-    if (info.paths.has(path)) faults.push_back(info.fault);
+    if (info.paths.has(path) && (!is_of_encoder(info.fault) || rules.without_encoders.empty()))
+      faults.push_back(info.fault);
   return faults;
 }
 

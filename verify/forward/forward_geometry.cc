@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "planner/primary_attention.h"
+#include "planner/table_rule.h"
 #include "simulator/blocks/plan_geometry.h"
 
 namespace hybridkv {
@@ -32,6 +33,7 @@ void set_arena(CacheGeometry& geometry, std::int64_t arena, std::int64_t num_ids
 CacheGeometry forward_geometry(const CachePlan& plan) {
   CacheGeometry geometry = arenas_of(plan);
   geometry.rules = prefix_rules_of(plan);
+  geometry.has_encoder = plan.has_cross_attention();  // prompts are cut all the same, so that more is proven
   geometry.rules.lookahead_tokens = plan.rules->match_units && plan.speculative_tokens > 0 ? 1 : 0;
   geometry.retention_interval_tokens = plan.rules->retention_tokens;
   const bool any_block = primary_attention(plan) != nullptr || plan.cache_mode != CacheMode::none;
@@ -39,8 +41,9 @@ CacheGeometry forward_geometry(const CachePlan& plan) {
   for (const GroupPlan& group : plan.groups) {
     if (group.shares_table) continue;  // the ids of the group before it
     const SpecPlan& spec = plan.spec_of(group);
-    if (spec.ring_tokens > 0) {  // in which nothing is found again
-      geometry.held_groups.push_back({.arena = group.arena.value, .tables = group.ids_per_entry});
+    if (spec.ring_tokens > 0 || spec.is_cross()) {  // in which nothing is found again
+      geometry.held_groups.push_back(
+          {.arena = group.arena.value, .tables = group.ids_per_entry, .rule = table_rule(plan, spec)});
       continue;
     }
     add_group(geometry, plan, group);

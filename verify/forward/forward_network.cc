@@ -68,6 +68,11 @@ ForwardNetwork make_network(const ModelSpec& model, const CachePlan& plan, std::
     for (const std::int64_t number : spec.layers) {
       ForwardLayer& layer = layers[number];
       layer.number = number;
+      if (spec.is_cross()) {
+        network.encoder_tokens = spec.encoder_tokens;
+        layer.cross = attention_weights(*spec.attention, width, mix(seed ^ 0xc0550, 2 * number));
+        continue;
+      }
       if (spec.attention) {
         layer.attention = attention_weights(*spec.attention, width, mix(seed, 2 * number));
         continue;
@@ -86,6 +91,8 @@ ForwardNetwork make_network(const ModelSpec& model, const CachePlan& plan, std::
   for (auto& [number, layer] : layers) {
     if (layer.attention)
       for (float& weight : layer.attention->output) weight *= share;
+    if (layer.cross)
+      for (float& weight : layer.cross->output) weight *= share;
     if (layer.recurrent)
       for (float& weight : layer.recurrent->output) weight *= share;
     network.layers.push_back(std::move(layer));
@@ -103,6 +110,15 @@ std::vector<double> embedding(const ForwardNetwork& network, std::uint64_t conte
   const double scale = std::sqrt(static_cast<double>(row.size()) / sum);
   for (double& value : row) value = static_cast<float>(value * scale);
   return row;
+}
+
+std::vector<double> encoder_output(const ForwardNetwork& network, std::uint64_t content) {
+  std::vector<double> rows;
+  for (std::int64_t token = 0; token < network.encoder_tokens; ++token) {
+    const std::vector<double> row = embedding(network, mix(content, 0xe2c0de), token);
+    rows.insert(rows.end(), row.begin(), row.end());
+  }
+  return rows;
 }
 
 template <class Real>
@@ -136,6 +152,7 @@ template void limit_outputs<float>(std::span<float>);
 template void limit_outputs<double>(std::span<double>);
 
 std::int64_t unrotated_channels(const AttentionGeometry& attention) {
+  if (attention.kind == AttentionKind::cross) return attention.head_size_k;
   return attention.kind == AttentionKind::mla ? attention.head_size_v : 0;
 }
 

@@ -33,11 +33,12 @@ struct RecurrentProjection {
   bool operator==(const RecurrentProjection&) const = default;
 };
 
-/// One layer: what reads the cache. Both parts read the same normalised row and both are added to it (Falcon-H1).
+/// One layer: what reads the cache. All parts read the same normalised row and all are added to it (Falcon-H1).
 struct ForwardLayer {
   std::int64_t number = 0;  ///< of the model; MTP layers go on counting
   std::optional<std::int64_t> reads;  ///< set: the layer whose K and V its attention reads, without any of its own
   std::optional<AttentionWeights> attention;
+  std::optional<AttentionWeights> cross;  ///< to the encoder
   std::optional<RecurrentProjection> recurrent;
   bool operator==(const ForwardLayer&) const = default;
 };
@@ -52,6 +53,7 @@ struct ForwardLayer {
 struct ForwardNetwork {
   std::int64_t width = 0;
   std::uint64_t seed = 0;
+  std::int64_t encoder_tokens = 0;  ///< of every request, where layers attend to them
   std::vector<ForwardLayer> layers;
   bool operator==(const ForwardNetwork&) const = default;
 };
@@ -64,6 +66,10 @@ ForwardNetwork make_network(const ModelSpec& model, const CachePlan& plan, std::
 /// The embedding of the token with that content at that position: (width), of length sqrt(width).
 std::vector<double> embedding(const ForwardNetwork& network, std::uint64_t content, std::int64_t position);
 
+/// What the encoder puts out for a request whose first token has that content: (encoder_tokens, width), rows of length
+/// sqrt(width). It stands for all that an encoder reads, which differs from request to request as the prompts do.
+std::vector<double> encoder_output(const ForwardNetwork& network, std::uint64_t content);
+
 /// Rotates pairs of channels of every head of a token by an angle of its position, so that order matters to attention;
 /// for mla only those behind the first `unrotated` channels of a head. Source: Su et al., RoFormer, 2021.
 /// Pre: `heads` holds whole heads of `head_size` channels.
@@ -73,7 +79,8 @@ void rotate(std::span<Real> heads, std::int64_t head_size, std::int64_t unrotate
 extern template void rotate<float>(std::span<float>, std::int64_t, std::int64_t, std::int64_t);
 extern template void rotate<double>(std::span<double>, std::int64_t, std::int64_t, std::int64_t);
 
-/// The channels of a head of this layer that are not rotated: kv_lora_rank for mla, else none.
+/// The channels of a head of this layer that are not rotated: kv_lora_rank for mla; all of cross attention, whose tokens
+/// have no places among the request's; else none.
 std::int64_t unrotated_channels(const AttentionGeometry& attention);
 
 /// Divides a row of a recurrence's outputs by sqrt(1 + its mean square), as the output norms of these models keep them

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/encoder_tokens.h"
 #include "planner/group_settings.h"
 #include "planner/replay_settings.h"
 #include "planner/row_settings.h"
@@ -69,6 +70,10 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
     scaled.own.reset(row_key::batch_size);
     scaled.own.reset(row_key::ubatch_size);
   }
+  // A length that fills no block, so that what lies behind the last token is in one.
+  constexpr std::int64_t most_encoder_tokens = 37;
+  if (has_cross_attention(model))
+    scaled.encoder_tokens = std::min(encoder_tokens_of(model, engine), most_encoder_tokens);
   set_memory(scaled, 1);
   scaled.num_blocks = 1 << 20;
   return scaled;

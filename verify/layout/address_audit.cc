@@ -303,8 +303,13 @@ CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& ass
                                 group - 1));
       continue;
     }
+    const SpecPlan& spec = plan.spec_of(plan.groups[group]);
+    const std::int64_t of_encoder = spec.is_cross() ? table_entries(table_rule(plan, spec), 1) : 0;
     std::map<std::int64_t, std::size_t> holder;
     for (std::size_t request = 0; request < assignment.ids[group].size(); ++request) {
+      if (const std::int64_t held = std::ssize(assignment.ids[group][request]); spec.is_cross() && held != of_encoder)
+        result.fail(fmt::format("{}, request {}: holds {} blocks, and {} tokens of the encoder take {}",
+                                name_of(plan, group), request, held, spec.encoder_tokens, of_encoder));
       for (std::size_t position = 0; position < assignment.ids[group][request].size(); ++position) {
         const std::int64_t id = assignment.ids[group][request][position];
         ++result.count;
@@ -316,7 +321,7 @@ CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& ass
         if (const std::int64_t ids = plan.num_places(plan.groups[group]); id < 0 || id >= ids)
           result.fail(fmt::format("{}: block {} is outside the pool of {} blocks", where, id, ids));
         const auto [other, is_new] = holder.try_emplace(id, request);
-        const bool shared_prefix = position == 0 && request == 1 && other->second == 0;
+        const bool shared_prefix = !spec.is_cross() && position == 0 && request == 1 && other->second == 0;
         if (!is_new && !shared_prefix)
           result.fail(fmt::format("{}: block {} is already held by request {}", where, id, other->second));
       }

@@ -35,7 +35,7 @@ std::vector<std::int64_t> pick_ids(std::int64_t count, std::int64_t num_blocks, 
 }
 
 bool shares_first_block(const SpecPlan& spec, std::span<const BatchRequest> requests) {
-  if (!spec.attention || spec.attention->window_tokens > 0 || requests.size() < 2) return false;
+  if (!spec.attention || spec.is_cross() || spec.attention->window_tokens > 0 || requests.size() < 2) return false;
   return std::min(requests[0].context(), requests[1].context()) >= spec.block_size_tokens;
 }
 

@@ -32,13 +32,15 @@ CachedKind kind_of(const SpecPlan& spec) {
   if (spec.ring_tokens > 0) return CachedKind::ring;
   if (spec.state) return CachedKind::state;
   if (spec.attention->kind == AttentionKind::indexer) return CachedKind::indexer;
+  if (spec.is_cross()) return CachedKind::cross;
   return spec.attention->kind == AttentionKind::hidden_state ? CachedKind::hidden_state : CachedKind::attention;
 }
 
 }  // namespace
 
 std::string ModelTensor::text() const {
-  return fmt::format("{}layer {} {}", draft ? "draft " : "", layer, kind == CachedKind::indexer ? "indexer" : tensor);
+  return fmt::format("{}layer {} {}{}", draft ? "draft " : "", layer, kind == CachedKind::cross ? "cross " : "",
+                     kind == CachedKind::indexer ? "indexer" : tensor);
 }
 
 ModelTensor model_tensor(const CachePlan& plan, const ViewPlan& view) {

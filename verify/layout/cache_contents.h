@@ -13,7 +13,7 @@
 namespace hybridkv {
 
 /// What a cached tensor is to its layer.
-enum class CachedKind { attention, hidden_state, indexer, state, ring };
+enum class CachedKind { attention, hidden_state, indexer, state, ring, cross };
 
 /// A cached tensor by its place in the model, whatever ranks, blocks and pages keep it.
 struct ModelTensor {
@@ -23,7 +23,7 @@ struct ModelTensor {
   std::string tensor;       ///< "kv", "conv", "ssm", "ring"
   auto operator<=>(const ModelTensor&) const = default;
 
-  /// "layer 3 kv", "draft layer 0 kv", "layer 4 indexer".
+  /// "layer 3 kv", "draft layer 0 kv", "layer 4 indexer", "layer 5 cross kv".
   std::string text() const;
 };
 

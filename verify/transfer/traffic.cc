@@ -121,6 +121,8 @@ std::string where(const Traffic& traffic, const BoundView& view, std::int64_t by
 
 HeldTokens held_tokens(const Traffic& traffic, const BoundView& view, std::size_t request) {
   const SpecPlan& spec = spec_of(traffic, view);
+  // One token of the request looks at all of the encoder's.
+  if (spec.is_cross()) return {0, spec.encoder_tokens, 1};
   const std::int64_t block = spec.block_size_tokens, end = traffic.requests[request].tokens;
   const auto blocks = static_cast<std::int64_t>(traffic.assignment.ids[view.group][request].size());
   const KeyMask mask = key_mask(spec.attention->kind, spec.attention->window_tokens);

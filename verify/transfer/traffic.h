@@ -30,7 +30,7 @@ struct Traffic {
 struct HeldTokens {
   std::int64_t first = 0;  ///< a multiple of the block; under a window or chunk what lies before, and no query token
                            ///< of the batch sees, has gone back to the pool
-  std::int64_t end = 0;    ///< all tokens of the request
+  std::int64_t end = 0;    ///< all tokens of the request, of cross attention those of its encoder
   std::int64_t query = 0;  ///< its query tokens, fewer than asked for where the group's blocks have no room
 };
 /// Block i of the request in this group holds tokens `first + i * B` and so on. Pre: a view of an attention layer.

@@ -33,7 +33,7 @@ constexpr int num_fields() {
     return sizeof...(Fields);
 }
 // A field that is new in the plan is also new in the fields of its struct (report/*_json.h) and in random_plan.h.
-static_assert(num_fields<PlanSet>() == 4 && num_fields<CachePlan>() == 14 && num_fields<SpecPlan>() == 17);
+static_assert(num_fields<PlanSet>() == 4 && num_fields<CachePlan>() == 14 && num_fields<SpecPlan>() == 18);
 static_assert(num_fields<Arrangement>() == 20 && num_fields<ArenaPlan>() == 4 && num_fields<LanePlan>() == 5);
 static_assert(num_fields<GroupPlan>() == 13 && num_fields<PoolPlan>() == 3 && num_fields<LayerRef>() == 2);
 static_assert(num_fields<SharedLayer>() == 2);
@@ -43,7 +43,7 @@ static_assert(num_fields<PoolGroups>() == 16 && num_fields<GroupHost>() == 4 && 
 static_assert(num_fields<SequenceRows>() == 16);
 static_assert(num_fields<SequenceBytes>() == 8 && num_fields<CellBytes>() == 2);
 static_assert(num_fields<UnifiedPool>() == 5 && num_fields<LengthAdvice>() == 8);
-static_assert(num_fields<IdsByCause>() == 6 && num_fields<PagesInLane>() == 2 && num_fields<AllocatedTensor>() == 5);
+static_assert(num_fields<IdsByCause>() == 7 && num_fields<PagesInLane>() == 2 && num_fields<AllocatedTensor>() == 5);
 static_assert(num_fields<BlockWaste>() == 5 && num_fields<LoadWaste>() == 13 && num_fields<WastePlan>() == 3);
 static_assert(num_fields<ViewPlan>() == 9 && num_fields<WorkspacePlan>() == 4 && num_fields<WorkspaceSpec>() == 5);
 static_assert(num_fields<AttentionGeometry>() == 11 && num_fields<StateSpec>() == 3 && num_fields<StateTensor>() == 4);

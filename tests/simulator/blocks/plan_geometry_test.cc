@@ -329,3 +329,20 @@ TEST_CASE("law: layers that share K and V change nothing that is replayed, nor d
   CHECK(geometry(indexed).match_unit() == geometry(dense).match_unit());
   CHECK(request_block_ids(geometry(indexed), 8192) == request_block_ids(geometry(dense), 8192));
 }
+
+TEST_CASE("golden: an encoder's blocks are held from admission on, no prefix is found, and prompts are not cut") {
+  EngineSpec spec{.rules = &rules_of_vllm_0_33, .memory_bytes = 10 * testing::gib, .max_num_batched_tokens = 1024};
+  const CachePlan plan = make_plan(testing::whisper_large(), spec, {.max_model_lens = {448}});
+  const CacheGeometry geometry = geometry_of(plan, spec);
+  validate(geometry);
+  CHECK(geometry.attention_groups == 1);
+  REQUIRE(geometry.held_groups.size() == 1);
+  CHECK(geometry.held_groups.front().blocks(1) == 94);
+  CHECK(!geometry.caches_prefixes());
+  CHECK(predicted_copy_hit(geometry, 448, 2) == 0);
+  for (const std::int64_t tokens : {1, 100, 448})
+    CHECK(request_block_ids(geometry, tokens) == request_demand(plan, tokens).total());
+  CHECK(longest_request(geometry) == plan.max_fitting_tokens);
+  CHECK(geometry.allowed_chunk(100, 100) == 100);
+  CHECK(geometry.allowed_chunk(99, 100) == 0);
+}

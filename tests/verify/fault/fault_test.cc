@@ -54,6 +54,7 @@ TEST_CASE("fault: every planted fault is caught by the check that owns it") {
     return small_plan(1, CacheMode::align, DType::bf16, std::int64_t(64) << 20, strategy);
   };
   const CachePlan slots = arranged(Strategy::compact_slots), split = arranged(Strategy::two_level);
+  const CachePlan with_encoder = encoder_plan();
   const auto plan_for = [&](Fault fault) -> const CachePlan& {
     switch (fault) {
       case Fault::narrow_offsets: return large;
@@ -61,6 +62,8 @@ TEST_CASE("fault: every planted fault is caught by the check that owns it") {
       case Fault::slot_stride: return slots;
       case Fault::small_page_shifted:
       case Fault::foreign_large_page: return split;
+      case Fault::shared_encoder:
+      case Fault::encoder_cut: return with_encoder;
       default: return plan;
     }
   };

@@ -86,9 +86,10 @@ void require_unfaulted(const CachePlan& plan) {
   CHECK(check_named(report, "kv-written").status == CheckStatus::passed);
 }
 
-/// Of slots and of large pages, which no engine's one allocation has.
+/// Of slots, of large pages and of encoders, which these plans do not have.
 bool is_of_other_strategies(Fault fault) {
-  return fault == Fault::slot_stride || fault == Fault::small_page_shifted || fault == Fault::foreign_large_page;
+  return fault == Fault::slot_stride || fault == Fault::small_page_shifted || fault == Fault::foreign_large_page ||
+         fault == Fault::shared_encoder || fault == Fault::encoder_cut;
 }
 
 /// Faults that have no place in the plan.

@@ -38,12 +38,17 @@ inline std::vector<RecurrentSpec> small_families() {
           CcaSpec{4, 2, 8, 2, 2, 32}, StreamConvsSpec{2, 16, 16, 4}};
 }
 
-/// Four such layers, and behind them one that reads the K and V of the last where the fault is about such.
+/// Four such layers, and behind them one that reads the K and V of the last, or one that attends to an encoder, where
+/// the fault is about such.
 inline ModelSpec model_for(ForwardFault fault, const RecurrentSpec& recurrent, DType dtype,
                            const AttentionSpec& attention) {
   ModelSpec model = small_hybrid(recurrent, dtype, attention, 4);
   if (fault == ForwardFault::foreign_source)
     model.layers.push_back({.shared = SharedKv{3, attention.query_heads, std::nullopt}});
+  if (fault == ForwardFault::foreign_encoder || fault == ForwardFault::encoder_past_end) {
+    model.layers.push_back({.cross = AttentionSpec{AttentionKind::cross, 4, 2, 16, 16, 0}});
+    model.encoder_tokens = 37;
+  }
   return model;
 }
 

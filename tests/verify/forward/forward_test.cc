@@ -113,7 +113,7 @@ TEST_CASE("edge: what takes place is counted, and a mode without prefixes says s
     const bool needs_prefix = result.forward_case <= ForwardCase::copy_on_write;
     if (result.mode == CacheMode::none && needs_prefix) {
       CHECK(result.status == ForwardStatus::does_not_apply);
-      CHECK(result.message == "mode none keeps no state behind a prefix, so none is found again");
+      CHECK(result.message == "mode none keeps no states, so no prefix is ever found again");
       continue;
     }
     if (result.forward_case == ForwardCase::window) {

@@ -1,5 +1,7 @@
 #include "base/shell_split.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace hybridkv {

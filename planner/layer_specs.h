@@ -34,9 +34,9 @@ struct LayerSet {
 /// Collects the layers of identical spec, in the order in which their specs first appear in the model; with several
 /// kinds in one layer attention comes first, then attention to an encoder. MTP layers go on counting after the model's
 /// and join their spec; draft layers follow, then the auxiliary ones of the model and the hidden states of the engine,
-/// each a set of its own that goes on counting. In one allocation indexers and rings are layers too, with the numbers of
-/// those that they belong to: an indexer behind its attention, whose table it shares, the rings of the model behind all
-/// others.
+/// each a set of its own that goes on counting. In one allocation indexers and rings are layers too, with the numbers
+/// of those that they belong to: an indexer behind its attention, whose table it shares, the rings of the model behind
+/// all others.
 /// Throws SpecError("engine.mtp_layers") for MTP layers of a model whose MTP attention is unknown.
 /// Source: vLLM get_kv_cache_groups.
 std::vector<LayerSet> collect_layer_sets(const ModelSpec& model, const EngineSpec& engine);

@@ -9,7 +9,10 @@
 namespace hybridkv {
 
 bool hf_attends_to_encoder(const HfFields& fields) {
-  if (!fields.flag("is_encoder_decoder", false)) return false;
+  // Of a decoder in a section of its own the section says that it is none.
+  const YamlNode* whole = fields.root().find("is_encoder_decoder");
+  const bool is_said = whole && whole->kind == YamlNode::Kind::scalar && whole->text == "true";
+  if (!is_said && !fields.flag("is_encoder_decoder", false)) return false;
   const YamlNode* names = fields.root().find("architectures");
   const bool is_named = names && names->kind == YamlNode::Kind::list && !names->items.empty();
   return !is_named || !names->items.front().text.ends_with("ForCausalLM");

@@ -145,6 +145,7 @@ std::vector<CompareRow> request_rows() {
       figure("ids_for_checkpoints", "- for exported states", ids_decided("exported checkpoints")),
       figure("ids_in_flight", "- for steps in flight", ids_decided("tokens in flight of windows")),
       figure("ids_for_extras", "- beside them", ids_decided("what the model has beside")),
+      figure("ids_for_encoder", "- for the encoder", ids_decided("the encoder's tokens")),
       figure("bytes_per_request", "bytes of a request", always("bytes of one request")),
       figure("ideal_bytes_per_request", "- ideally", always("ideal bytes of one request")),
       figure("over_ideal_percent", "over ideal", always("over ideal")),

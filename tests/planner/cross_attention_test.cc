@@ -17,7 +17,7 @@ using testing::gib;
 namespace {
 
 EngineSpec encoder_engine(const EngineRules& rules = rules_of_vllm_0_33) {
-  return {.rules = &rules, .memory_bytes = 10 * gib};
+  return {.rules = &rules, .strategy = rules.strategy, .memory_bytes = 10 * gib};
 }
 
 CachePlan whisper_plan(const EngineSpec& engine, std::int64_t tokens = 448) {

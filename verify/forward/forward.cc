@@ -10,6 +10,7 @@
 
 #include "base/parallel.h"
 #include "planner/cell_types.h"
+#include "planner/encoder_tokens.h"
 #include "planner/group_settings.h"
 #include "planner/plan.h"
 #include "planner/row_settings.h"
@@ -188,6 +189,8 @@ std::vector<Task> block_tasks(const ModelSpec& scaled, const EngineSpec& engine,
   for (const CacheMode mode : spec.modes) {
     // Of several modes those that the release has; alone, one that it has not is refused by the planner.
     if (mode == CacheMode::all && spec.modes.size() > 1 && !engine.rules->has_mode_all) continue;
+    // Beside an encoder every mode is none.
+    if (mode != spec.modes.front() && has_cross_attention(scaled)) continue;
     const auto prepare = [&](std::int64_t speculative_tokens, std::optional<std::int64_t> block = std::nullopt) {
       EngineSpec small = scaled_engine(scaled, engine, mode, speculative_tokens);
       if (block) small.block_size_tokens = block;

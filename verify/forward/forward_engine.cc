@@ -10,6 +10,7 @@
 #include "base/convert.h"
 #include "layout/slice.h"
 #include "mamba/recurrent_forward.h"
+#include "verify/forward/forward_encoder.h"
 #include "verify/forward/forward_math.h"
 #include "verify/layout/block_ops.h"
 
@@ -41,24 +42,6 @@ CommonAttentionMetadata metadata_of(std::span<const ForwardChunk> chunks, std::s
     std::copy(blocks.begin(), blocks.end(), table.begin() + static_cast<std::ptrdiff_t>(i * columns));
   }
   return make_metadata(query_lens, seq_lens, std::move(table), columns, block_size_tokens, mask);
-}
-
-/// The batch of attention to the encoders of requests: each query token, be it of a prompt, looks at all their tokens.
-/// `others`: at those of the request behind its own.
-CommonAttentionMetadata encoder_metadata(std::span<const ForwardChunk> chunks, std::size_t held,
-                                         std::int64_t block_size_tokens, std::int64_t encoder_tokens, bool others) {
-  const std::int64_t columns = ceil_div(encoder_tokens, block_size_tokens);
-  std::vector<std::int64_t> query_lens, seq_lens, table;
-  for (std::size_t i = 0; i < chunks.size(); ++i) {
-    const ForwardChunk& read = chunks[others ? (i + 1) % chunks.size() : i];
-    const std::vector<BlockId>& blocks = read.blocks->held[held];
-    for (std::int64_t token = chunks[i].computed; token < chunks[i].end; ++token) {
-      query_lens.push_back(1);
-      seq_lens.push_back(encoder_tokens);
-      table.insert(table.end(), blocks.begin(), blocks.begin() + columns);
-    }
-  }
-  return make_metadata(query_lens, seq_lens, std::move(table), columns, block_size_tokens, {});
 }
 
 BlockId block_at(const StateTable& table, std::int64_t index) {
@@ -271,7 +254,7 @@ const ForwardEngine::GroupStep& ForwardEngine::group_step(Step& step, std::int64
   const bool crosses = a.kind == AttentionKind::cross;
   auto common = std::make_shared<const CommonAttentionMetadata>(
       crosses ? encoder_metadata(step.chunks, of_kind, block,
-                                 network_.encoder_tokens + (fault_ == ForwardFault::encoder_past_end ? 1 : 0),
+                                 seen_of_encoder(network_.encoder_tokens, block, fault_),
                                  fault_ == ForwardFault::foreign_encoder)
               : metadata_of(step.chunks, of_kind, block, shape.mask));
   std::vector<bool> is_decode(crosses ? step.positions.size() : 0, true);  // all are read back from the cache
@@ -388,9 +371,7 @@ void ForwardEngine::attend_to_encoder(const ForwardLayer& layer, Step& step, con
     std::vector<float> value = project(rows, weights.value, network_.width);
     if (chunk.computed == 0) {  // stored once, with the first tokens of the request
       const std::vector<BlockId>& blocks = chunk.blocks->held[static_cast<std::size_t>(kind_index_[kv.group])];
-      std::vector<std::int64_t> slots;
-      for (std::int64_t token = 0; token < network_.encoder_tokens; ++token)
-        slots.push_back(blocks[static_cast<std::size_t>(token / block)] * block + token % block);
+      const std::vector<std::int64_t> slots = encoder_slots(blocks, block, network_.encoder_tokens);
       write_tokens(tensors.key, slots, key, tensors.key_codec);
       write_tokens(tensors.value, slots, value, tensors.value_codec);
     }
@@ -401,7 +382,7 @@ void ForwardEngine::attend_to_encoder(const ForwardLayer& layer, Step& step, con
       values.insert(values.end(), value.end() - a.kv_heads * a.head_size_v, value.end());
     }
   }
-  work_.planted += fault_ == ForwardFault::encoder_past_end;
+  work_.planted += seen_of_encoder(network_.encoder_tokens, block, fault_) > network_.encoder_tokens;
   work_.planted += fault_ == ForwardFault::foreign_encoder && step.chunks.size() > 1;
   const std::vector<float> query = project(h, weights.query, network_.width);
   tensors.num_query_heads = a.query_heads;

@@ -97,7 +97,7 @@ constexpr std::array forward_faults{
                      "no layer attends to an encoder", {.blocks = true}},
     ForwardFaultInfo{ForwardFault::encoder_past_end, "encoder-past-end",
                      "cross attention sees a vector behind the last one of the encoder", "preemption",
-                     "no layer attends to an encoder", {.blocks = true}},
+                     "no layer attends to an encoder, or its tokens fill their blocks", {.blocks = true}},
 };
 
 /// Is it of cross attention, which not all engines with blocks keep anything of?

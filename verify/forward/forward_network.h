@@ -79,8 +79,8 @@ void rotate(std::span<Real> heads, std::int64_t head_size, std::int64_t unrotate
 extern template void rotate<float>(std::span<float>, std::int64_t, std::int64_t, std::int64_t);
 extern template void rotate<double>(std::span<double>, std::int64_t, std::int64_t, std::int64_t);
 
-/// The channels of a head of this layer that are not rotated: kv_lora_rank for mla; all of cross attention, whose tokens
-/// have no places among the request's; else none.
+/// The channels of a head of this layer that are not rotated: kv_lora_rank for mla; all of cross attention, whose
+/// tokens have no places among the request's; else none.
 std::int64_t unrotated_channels(const AttentionGeometry& attention);
 
 /// Divides a row of a recurrence's outputs by sqrt(1 + its mean square), as the output norms of these models keep them

@@ -208,6 +208,11 @@ std::string name_of(const CachePlan& plan, std::size_t group) {
                        : fmt::format("group {} (layer {} …)", group, pages.front().front());
 }
 
+/// Of the pool, at which a block of a group begins.
+std::int64_t byte_of(const CachePlan& plan, std::size_t group, std::int64_t id) {
+  return plan.lanes[plan.groups[group].first_lane.index()].begin(id);
+}
+
 using OwnerGroups = std::map<std::pair<ArenaId, std::int64_t>, std::size_t>;
 
 /// Every id belongs to one group, and one that is split to one request. `holder`: of the places of a group the request.
@@ -220,8 +225,7 @@ void audit_owners(const CachePlan& plan, std::size_t group, const std::map<std::
     const auto [other, is_new] = owner_group.try_emplace({plan.groups[group].arena, id}, group);
     if (!is_new && other->second != group)
       result.fail(fmt::format("{}, request {}: block {}, byte {}, already belongs to group {}", name_of(plan, group),
-                              request, id, plan.lanes[plan.groups[group].first_lane.index()].begin(id),
-                              other->second));
+                              request, id, byte_of(plan, group, id), other->second));
     if (const auto [first, alone] = holder_of_id.try_emplace(id, request); first->second != request)
       result.fail(fmt::format("group {}: large page {} has small pages of requests {} and {}", group, id,
                               first->second, request));
@@ -307,9 +311,12 @@ CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& ass
     const std::int64_t of_encoder = spec.is_cross() ? table_entries(table_rule(plan, spec), 1) : 0;
     std::map<std::int64_t, std::size_t> holder;
     for (std::size_t request = 0; request < assignment.ids[group].size(); ++request) {
-      if (const std::int64_t held = std::ssize(assignment.ids[group][request]); spec.is_cross() && held != of_encoder)
-        result.fail(fmt::format("{}, request {}: holds {} blocks, and {} tokens of the encoder take {}",
-                                name_of(plan, group), request, held, spec.encoder_tokens, of_encoder));
+      const std::vector<std::int64_t>& table = assignment.ids[group][request];
+      if (spec.is_cross() && std::ssize(table) != of_encoder)
+        result.fail(fmt::format("{}, request {}: {} blocks, up to block {}, byte {}; {} tokens of the encoder take {}",
+                                name_of(plan, group), request, table.size(), table.empty() ? 0 : table.back(),
+                                table.empty() ? 0 : byte_of(plan, group, table.back()), spec.encoder_tokens,
+                                of_encoder));
       for (std::size_t position = 0; position < assignment.ids[group][request].size(); ++position) {
         const std::int64_t id = assignment.ids[group][request][position];
         ++result.count;
@@ -323,7 +330,8 @@ CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& ass
         const auto [other, is_new] = holder.try_emplace(id, request);
         const bool shared_prefix = !spec.is_cross() && position == 0 && request == 1 && other->second == 0;
         if (!is_new && !shared_prefix)
-          result.fail(fmt::format("{}: block {} is already held by request {}", where, id, other->second));
+          result.fail(fmt::format("{}: block {}, byte {}, is already held by request {}", where, id,
+                                  byte_of(plan, group, id / entries), other->second));
       }
     }
     audit_owners(plan, group, holder, owner_group, result);

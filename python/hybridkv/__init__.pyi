@@ -127,6 +127,8 @@ class Spec(Record):
     checkpoint_blocks: int
     # Of a ring, one id of every request: tokens that it holds; default 0, no ring.
     ring_tokens: int
+    # Of cross attention: tokens of the encoder whose K and V a request has; default 0, none.
+    encoder_tokens: int
     # What one rank keeps of an attention layer, as its backend indexes it.
     attention: Record
 
@@ -480,6 +482,7 @@ class Keys(TypedDict, total=False):
     speculative_tokens: Any
     mtp_layers: Any
     draft: Any
+    encoder_tokens: Any
     hidden_state_size: Any
     memory: Any
     num_blocks: Any

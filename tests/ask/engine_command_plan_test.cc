@@ -89,14 +89,16 @@ constexpr Pasted of_llama_cpp[] = {
     {"--ctx-checkpoints 8 --checkpoint-min-step 0", "ctx_checkpoints: 8, checkpoint_min_step: 0"},
     {"--cache-ram 0 -ub 1024", "cache_ram: 0, ubatch_size: 1024"},
 };
+// Each of its requests keeps a state, and the usual 2,048 do not fit.
 constexpr Pasted of_tensorrt_llm[] = {
-    {"", ""},
-    {"--tp_size 2", "tensor_parallel: 2"},
+    {"--max_batch_size 100", "max_batch_size: 100"},
+    {"--tp_size 2 --max_batch_size 100", "tensor_parallel: 2, max_batch_size: 100"},
     {"--max_batch_size 16 --max_num_tokens 4096", "max_batch_size: 16, max_num_batched_tokens: 4096"},
-    {"--kv_cache_config.tokens_per_block=64", "tokens_per_block: 64"},
-    {"--kv_cache_config.enable_block_reuse=true --kv_cache_config.mamba_state_config.periodic_snapshot_interval=256",
-     "cache_mode: align, periodic_snapshot_interval: 256"},
-    {"--kv_cache_config.dtype=fp8", "kv_dtype: fp8"},
+    {"--max_batch_size 16 --kv_cache_config.tokens_per_block=64", "max_batch_size: 16, tokens_per_block: 64"},
+    {"--max_batch_size 16 --kv_cache_config.enable_block_reuse=true "
+     "--kv_cache_config.mamba_state_config.periodic_snapshot_interval=256",
+     "max_batch_size: 16, cache_mode: align, periodic_snapshot_interval: 256"},
+    {"--max_batch_size 16 --kv_cache_config.dtype=fp8", "max_batch_size: 16, kv_dtype: fp8"},
 };
 
 }  // namespace

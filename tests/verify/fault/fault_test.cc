@@ -54,7 +54,7 @@ TEST_CASE("fault: every planted fault is caught by the check that owns it") {
     return small_plan(1, CacheMode::align, DType::bf16, std::int64_t(64) << 20, strategy);
   };
   const CachePlan slots = arranged(Strategy::compact_slots), split = arranged(Strategy::two_level);
-  const CachePlan with_encoder = encoder_plan();
+  const CachePlan with_encoder = testing::encoder_plan();
   const auto plan_for = [&](Fault fault) -> const CachePlan& {
     switch (fault) {
       case Fault::narrow_offsets: return large;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engines/vllm/rules.h"
+#include "planner/encoder_tokens.h"
 #include "tests/verify/forward/forward_models.h"
 #include "verify/forward/forward.h"
 
@@ -49,7 +50,7 @@ ForwardReport run(const ModelSpec& model, const CacheDTypes& caches, std::option
   EngineSpec engine;
   engine.kv_dtype = caches.kv;
   engine.ssm_dtype = has_normaliser(model) ? DType::fp32 : caches.ssm;
-  engine.attention_pack_size = 2;
+  engine.attention_pack_size = has_cross_attention(model) ? 1 : 2;
   ForwardSpec spec;
   spec.scale = 1;
   spec.fault = fault;

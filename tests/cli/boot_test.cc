@@ -75,8 +75,9 @@ TEST_CASE("golden: every format, and the engine of June") {
 TEST_CASE("edge: what boot cannot answer is refused with a way out") {
   const std::string model = "boot --model Qwen3.5-27B --max-model-len 32k ";
   require_refused(model + "--gpu H10 --weights 27GiB", "did you mean 'H100'?");
-  require_refused("boot --model Kimi-K3 --max-model-len 32k --gpu H100",
-                  "--gpu needs --weights SIZE, what the weights take on one rank: the file of Kimi-K3 states no number "
+  require_refused("boot --model '" HYBRIDKV_SOURCE_DIR "/tests/data/scenarios/tiny_model.yaml' --max-model-len 1k "
+                  "--gpu H100",
+                  "--gpu needs --weights SIZE, what the weights take on one rank: the file of tiny-hybrid states no number "
                   "of parameters");
   require_refused(model + "--gpu H100 --weights 27GiB --available-memory 40GiB", "leave one of them out");
   require_refused(model + "--gpu H100 --weights heavy", "write it like 26.5GiB");

@@ -77,7 +77,8 @@ TEST_CASE("edge: what boot cannot answer is refused with a way out") {
   require_refused(model + "--gpu H10 --weights 27GiB", "did you mean 'H100'?");
   require_refused("boot --model '" HYBRIDKV_SOURCE_DIR "/tests/data/scenarios/tiny_model.yaml' --max-model-len 1k "
                   "--gpu H100",
-                  "--gpu needs --weights SIZE, what the weights take on one rank: the file of tiny-hybrid states no number "
+                  "--gpu needs --weights SIZE, what the weights take on one rank: the file of tiny-hybrid states no "
+                  "number "
                   "of parameters");
   require_refused(model + "--gpu H100 --weights 27GiB --available-memory 40GiB", "leave one of them out");
   require_refused(model + "--gpu H100 --weights heavy", "write it like 26.5GiB");

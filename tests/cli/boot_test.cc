@@ -78,8 +78,7 @@ TEST_CASE("edge: what boot cannot answer is refused with a way out") {
   require_refused("boot --model '" HYBRIDKV_SOURCE_DIR "/tests/data/scenarios/tiny_model.yaml' --max-model-len 1k "
                   "--gpu H100",
                   "--gpu needs --weights SIZE, what the weights take on one rank: the file of tiny-hybrid states no "
-                  "number "
-                  "of parameters");
+                  "number of parameters");
   require_refused(model + "--gpu H100 --weights 27GiB --available-memory 40GiB", "leave one of them out");
   require_refused(model + "--gpu H100 --weights heavy", "write it like 26.5GiB");
   require_refused(model + "--gpu H100 --weights 27GiB --utilization 90", "is no share of the GPU");

@@ -6,8 +6,8 @@ namespace hybridkv {
 
 std::int64_t seen_of_encoder(std::int64_t encoder_tokens, std::int64_t block_size_tokens,
                              std::optional<ForwardFault> fault) {
-  const bool has_room = encoder_tokens % block_size_tokens != 0;
-  return encoder_tokens + (fault == ForwardFault::encoder_past_end && has_room ? 1 : 0);
+  if (fault != ForwardFault::encoder_past_end) return encoder_tokens;
+  return Checked(ceil_div(encoder_tokens, block_size_tokens)) * block_size_tokens;
 }
 
 CommonAttentionMetadata encoder_metadata(std::span<const ForwardChunk> chunks, std::size_t held,

@@ -10,7 +10,7 @@
 
 namespace hybridkv {
 
-/// Tokens of the encoder that are seen: all, or with that fault planted one more, where a block has room behind them.
+/// Tokens of the encoder that are seen: all, or with that fault planted what else their last block has room for.
 std::int64_t seen_of_encoder(std::int64_t encoder_tokens, std::int64_t block_size_tokens,
                              std::optional<ForwardFault> fault);
 

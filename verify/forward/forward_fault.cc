@@ -96,7 +96,7 @@ constexpr std::array forward_faults{
                      "cross attention reads K and V of another request's encoder", "preemption",
                      "no layer attends to an encoder", {.blocks = true}},
     ForwardFaultInfo{ForwardFault::encoder_past_end, "encoder-past-end",
-                     "cross attention sees a vector behind the last one of the encoder", "preemption",
+                     "cross attention sees what lies behind the encoder's last vector in its block", "preemption",
                      "no layer attends to an encoder, or its tokens fill their blocks", {.blocks = true}},
 };
 

@@ -24,9 +24,12 @@ double utilization_of(const std::string& text) {
 }
 
 /// The weights of one rank as they are written, or counted where nothing is.
-CountedWeights weights_of(const std::string& text, const Json& question) {
+CountedWeights weights_of(const std::string& text, const Json& question, const Gpu& gpu) {
   if (text.empty()) {
-    const Scenario scenario = read_scenario(PageQuestion(question).file());
+    // A scenario has a memory, on which weights do not depend.
+    PageQuestion asked(question);
+    asked.values.emplace_back("engine.memory", std::to_string(gpu.total_bytes));
+    const Scenario scenario = read_scenario(asked.file());
     if (!scenario.model.parameters)
       throw InputError(fmt::format("weights: the file of {} states no number of parameters; say what they take on one "
                                    "rank", scenario.model.name));
@@ -44,7 +47,7 @@ CountedWeights weights_of(const std::string& text, const Json& question) {
 std::string budget_answer(const Json& question) {
   const Gpu& gpu = find_gpu(text_of(question, "gpu"));
   const std::string share = text_of(question, "utilization");
-  const CountedWeights weights = weights_of(text_of(question, "weights"), question);
+  const CountedWeights weights = weights_of(text_of(question, "weights"), question, gpu);
   const MemoryBudget budget = memory_budget(gpu, utilization_of(share), weights.bytes, std::nullopt,
                                             *usual_start().start);
   if (budget.available_bytes <= 0)

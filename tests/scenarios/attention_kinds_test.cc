@@ -66,7 +66,8 @@ TEST_CASE("edge: a kind reads one with K and V, of which there is an earlier lay
         std::string::npos);
   CHECK(message("q", "as").find("'q' is no kind with K and V of its own") != std::string::npos);
   CHECK(message("a", "msa").find("'s' reads the K and V of 'a', and no earlier layer is one") != std::string::npos);
-  CHECK(message("a", "a+s").find("'+' joins one kind of attention and one recurrent kind") != std::string::npos);
+  CHECK(message("a", "a+s").find("'+' joins one kind of attention, one of cross attention and a recurrent one") !=
+        std::string::npos);
 }
 
 TEST_CASE("golden: a latent may have a window") {

@@ -137,6 +137,7 @@ TEST_CASE("golden: the example shows every key that the reader knows") {
   CHECK(missing_keys(example_text()) ==
         std::set<std::string>{"a distribution.value", "engine.draft.attention.head_size",
                               "model.kinds.chunked_local.head_size_k", "model.kinds.chunked_local.head_size_v",
+                              "model.kinds.cross_attention.head_size_k", "model.kinds.cross_attention.head_size_v",
                               "model.kinds.sliding_window.head_size_k", "model.kinds.sliding_window.head_size_v",
                               "simulate.host_memory", "simulate.host_state_share",
                               "simulate.trace.file", "simulate.trace.form", "simulate.trace.prompts",

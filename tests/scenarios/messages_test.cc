@@ -264,8 +264,8 @@ TEST_CASE("edge: a pattern of layers that cannot be read shows the character") {
   CHECK(message("mmx") == expected(13, "mmx", "'x' is no kind; known kinds: E, a, m", "mmx"));
   CHECK(message("\"mmx\"") == expected(14, "mmx", "'x' is no kind; known kinds: E, a, m", "\"mmx\""));
   CHECK(message("(mm") == expected(11, "(mm", "'(' is never closed", "(mm"));
-  CHECK(message("a+a") == expected(11, "a+a",
-                                    "'+' joins one kind of attention, one of cross attention and a recurrent one", "a+a"));
+  CHECK(message("a+a") ==
+        expected(11, "a+a", "'+' joins one kind of attention, one of cross attention and a recurrent one", "a+a"));
   CHECK(message("(m9999)9999") == expected(21, "(m9999)9999", "more than 10000 layers", "(m9999)9999"));
   CHECK(reading_error(model_text("  layers: ma\n  mtp: m")) ==
         "bad.yaml:8:8: model.mtp: 'm' is no kind of attention\n    mtp: m\n         ^");

@@ -152,8 +152,8 @@ TEST_CASE("fault: all faults planted in turn are caught, those without a place d
   const auto json = nlohmann::json::parse(both.output);
   std::int64_t without = 0;
   for (const auto& run : json["runs"]) without += run.contains("no_place");
-  CHECK(json["runs"].size() == 54);
-  CHECK(json["planted"] == 54 - without);
+  CHECK(json["runs"].size() == 58);
+  CHECK(json["planted"] == 58 - without);
   CHECK(json["caught"] == json["planted"]);
   const ProgramRun one = run_program(verify + "narrow-offsets --pack 2");
   CHECK(one.exit_code == 2);

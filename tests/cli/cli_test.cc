@@ -222,7 +222,7 @@ TEST_CASE("golden: models lists state, bytes per token and block as deployments 
   CHECK(run.exit_code == 0);
   for (const char* row : {"8 full + 24 gdn ", "4 full + 36 mamba2 ", "2,146,304     528    0.76 %\n",
                           "2,147,840     528    0.69 %\n", "\nFalcon-Mamba-7B ", "64 mamba1 ",
-                          "396.80 B   2,048  2,146,304 "})
+                          "396.80 B   2,048  4,268,032 "})
     CHECK(contains(run.output, row));
   std::istringstream lines(run.output);
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);

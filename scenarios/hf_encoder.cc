@@ -9,6 +9,7 @@
 namespace hybridkv {
 
 bool hf_attends_to_encoder(const HfFields& fields) {
+  if (!fields.flag("add_cross_attention", true)) return false;
   // Of a decoder in a section of its own the section says that it is none.
   const YamlNode* whole = fields.root().find("is_encoder_decoder");
   const bool is_said = whole && whole->kind == YamlNode::Kind::scalar && whole->text == "true";

@@ -104,23 +104,19 @@ std::vector<TypedFlag> typed_flags(const BootOptions& options) {
   return typed;
 }
 
-/// What a flag says, else the command that starts the engine.
-std::string said(const std::string& flag, const BootOptions& options, const char* key) {
-  const auto found = options.scenario.boot.find(key);
-  return !flag.empty() || found == options.scenario.boot.end() ? flag : found->second;
-}
-
-/// The options with what the command that starts the engine says beside the cache.
+/// The options with what the command that starts the engine says beside the cache; flags win.
 BootOptions with_command(BootOptions options) {
-  if (!options.gpu.empty() || !options.gpu_memory.empty())
-    options.utilization = said(options.utilization, options, "boot.utilization");
-  if (const std::string seqs = said("", options, "boot.max_num_seqs"); !seqs.empty() && !options.max_num_seqs) {
-    const ParsedNumber number = parse_whole(seqs, NumberForm::plain);
+  const KeyValues& said = options.scenario.boot;
+  if (const auto share = said.find("boot.utilization");
+      share != said.end() && options.utilization.empty() && names_gpu(options))
+    options.utilization = share->second;
+  if (const auto seqs = said.find("boot.max_num_seqs"); seqs != said.end() && !options.max_num_seqs) {
+    const ParsedNumber number = parse_whole(seqs->second, NumberForm::plain);
     if (!number.problem.empty() || number.value < 1)
-      throw InputError(fmt::format("--max-num-seqs {}: must be a whole number from 1 on", seqs));
+      throw InputError(fmt::format("--max-num-seqs {}: must be a whole number from 1 on", seqs->second));
     options.max_num_seqs = number.value;
   }
-  if (options.scenario.boot.contains("boot.enforce_eager")) options.enforce_eager = true;
+  if (said.contains("boot.enforce_eager")) options.enforce_eager = true;
   return options;
 }
 

@@ -85,7 +85,6 @@ std::vector<std::string> with_engine_command(std::vector<std::string> words) {
 
 void add_engine_command(CLI::App& command, ScenarioOptions& options) {
   const auto take = [&options](const std::string& typed) {
-    options.engine_command = typed;
     try {
       const EngineCommand read = read_engine_command(words_of_command(text_of(typed)), options.release);
       fill(options, read);

@@ -35,8 +35,7 @@ struct ScenarioOptions {
   std::string cache_mode;
   std::string kv_dtype;
   std::string ssm_dtype;
-  std::string engine_command;          ///< the command that starts an engine, as typed
-  KeyValues boot;                      ///< what it says of the start: "boot.utilization" and others
+  KeyValues boot;                      ///< of the start, from a command that starts an engine: "boot.utilization", …
   std::vector<FlagValue> flags;        ///< of the command itself; they win over everything else
 };
 

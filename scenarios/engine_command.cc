@@ -102,13 +102,6 @@ Words examples() {
   return texts;
 }
 
-const Engine* engine_named(std::string_view release) {
-  const auto engines = all_engines();
-  const auto found = std::find_if(engines.begin(), engines.end(),
-                                  [&](const Engine* engine) { return engine->rules->name == release; });
-  return found == engines.end() ? nullptr : *found;
-}
-
 /// Of the releases that have this command the one that users run today.
 const Engine& todays_engine(const CommandGrammar& grammar) {
   const Engine* any = nullptr;
@@ -155,6 +148,8 @@ class CommandReader {
       take_flag(flag, value, next);
     }
     if (grammar_.settle) grammar_.settle(command_.keys);
+    // The model's own layers that draft are said only where tokens are drafted.
+    if (!command_.keys.contains("engine.speculative_tokens")) command_.keys.erase("engine.mtp_layers");
   }
 
  private:
@@ -290,7 +285,8 @@ Words words_of_command(std::string_view text) {
 }
 
 EngineCommand read_engine_command(const Words& words, std::string_view release) {
-  const Engine* const asked = engine_named(release);
+  const EngineRules* const rules = rules_named(release);
+  const Engine* const asked = rules ? &engine_of(*rules) : nullptr;
   std::optional<CommandStart> start = start_of(words);
   if (!start && asked && asked->command && !words.empty() && is_flag(words.front()))
     start = CommandStart{asked->command, 0, 0};

@@ -86,7 +86,6 @@ void settle_sglang(KeyValues& keys) {
     const std::int64_t all = number_of(ranks->second), parts = number_of(sharing->second);
     if (parts > 0 && all % parts == 0) ranks->second = std::to_string(all / parts);
   }
-  if (!keys.contains("engine.speculative_tokens")) keys.erase("engine.mtp_layers");
   if (const auto lock = keys.find("engine.skip_decode_lock"); lock != keys.end())
     lock->second = lock->second == "1" || lock->second == "true" ? "true" : "false";
 }

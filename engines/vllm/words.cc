@@ -94,9 +94,8 @@ constexpr EngineWord words_of_vllm[] = {
 constexpr EngineWord variables_of_vllm[] = {{"VLLM_SSM_CONV_STATE_LAYOUT", "engine.conv_state_layout"},
                                     {"VLLM_KV_CACHE_LAYOUT", "engine.cache_order"}};
 
-/// The layers that draft with the model's own head are said only where tokens are drafted.
+/// Requests that run are those of a replay too; the engine writes the order of a convolution in capitals.
 void settle_vllm(KeyValues& keys) {
-  if (!keys.contains("engine.speculative_tokens")) keys.erase("engine.mtp_layers");
   if (const auto seqs = keys.find("boot.max_num_seqs"); seqs != keys.end())
     keys.emplace("simulate.max_num_seqs", seqs->second);
   if (const auto layout = keys.find("engine.conv_state_layout"); layout != keys.end() && layout->second == "DS")

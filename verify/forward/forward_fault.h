@@ -41,7 +41,7 @@ enum class ForwardFault {
   lost_pages,          ///< a snapshot is hit whose K and V were evicted
   foreign_source,      ///< a layer that shares K and V reads another layer than it should
   foreign_encoder,     ///< cross attention follows the table of another request
-  encoder_past_end,    ///< cross attention sees a token behind the last one of the encoder
+  encoder_past_end,    ///< cross attention sees what lies behind the encoder's last vector in its block
 };
 
 /// A fault with its name on the command line, what it does and the case that finds it.

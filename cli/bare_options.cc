@@ -39,7 +39,7 @@ bool given(const BareOptions& options) {
 }
 
 using O = BareOptions;
-constexpr BareFlag flags[] = {
+constexpr BareFlag bare_flags[] = {
     {"--block-size", "geometry.block_size_tokens", Describes::blocks, given<&O::block_sizes>, nullptr},
     {"--num-blocks", "geometry.num_blocks", Describes::blocks, given<&O::num_blocks>, nullptr},
     {"--attention-groups", "geometry.attention_groups", Describes::blocks, given<&O::attention_groups>, nullptr},
@@ -62,7 +62,7 @@ bool has_tree(const BareOptions& options) { return !options.token_slots.empty() 
 
 /// The first flag of such a cache; null where none is given.
 const BareFlag* first_given(const BareOptions& options, Describes described) {
-  for (const BareFlag& flag : flags)
+  for (const BareFlag& flag : bare_flags)
     if (flag.describes == described && flag.is_given(options)) return &flag;
   return nullptr;
 }
@@ -128,7 +128,7 @@ const char* bare_flag_given(const BareOptions& options) {
 }
 
 const char* bare_flag(std::string_view path) {
-  for (const BareFlag& flag : flags)
+  for (const BareFlag& flag : bare_flags)
     if (path == flag.path) return flag.flag;
   return nullptr;
 }

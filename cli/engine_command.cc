@@ -17,12 +17,12 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* flag = "--command";
+constexpr const char* command_flag = "--command";
 
 std::string text_of(const std::string& typed) {
   if (typed != "-") return typed;
   FileText file = read_text_file(typed);
-  if (!file.problem.empty()) throw InputError(fmt::format("{} -: {}", flag, file.problem));
+  if (!file.problem.empty()) throw InputError(fmt::format("{} -: {}", command_flag, file.problem));
   return std::move(file.text);
 }
 
@@ -79,7 +79,7 @@ std::vector<std::string> with_engine_command(std::vector<std::string> words) {
     for (const std::string& word : rest) text += (text.empty() ? "" : " ") + shell_word(word);
   }
   words.erase(dashes, words.end());
-  words.insert(words.end(), {flag, text});
+  words.insert(words.end(), {command_flag, text});
   return words;
 }
 
@@ -90,11 +90,11 @@ void add_engine_command(CLI::App& command, ScenarioOptions& options) {
       fill(options, read);
       show_notes(notes_of(read));
     } catch (const InputError& error) {
-      throw CLI::ValidationError(flag, error.what());
+      throw CLI::ValidationError(command_flag, error.what());
     }
   };
   command
-      .add_option_function<std::string>(flag, take,
+      .add_option_function<std::string>(command_flag, take,
                                         "the command that starts the engine, or - for standard input: its settings are "
                                         "taken; the words behind -- are one too")
       ->type_name("TEXT");

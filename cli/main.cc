@@ -86,6 +86,7 @@ int main(int argc, char** argv) {
   add_doctor_command(app, action);
   add_conform_command(app, action);
   add_models_command(app, action);
+  add_init_command(app, action);
   add_import_command(app, action);
   add_completions_command(app, action);
   add_man_command(app, action);

@@ -108,20 +108,6 @@ ScenarioFile load(const ScenarioOptions& options) {
   return file;
 }
 
-/// The command as it was typed, as far as its options were understood.
-std::string typed_command(const CLI::App& command) {
-  std::string words = "hybridkv " + command.get_name();
-  std::set<const CLI::Option*> seen;
-  for (const CLI::Option* option : command.parse_order()) {
-    if (!seen.insert(option).second) continue;
-    const std::string name = option->get_lnames().empty() ? "" : " --" + option->get_lnames().front();
-    if (option->get_items_expected_max() == 0) words += name;
-    else
-      for (const std::string& value : option->results()) words += name + " " + shell_word(value);
-  }
-  return words;
-}
-
 /// What a plan cannot do without and no default can stand for, with a value that suits every model.
 struct NeededFlag {
   std::string flag;
@@ -261,6 +247,19 @@ std::string* option_of_key(ScenarioOptions& options, std::string_view key) {
   for (std::size_t i = 0; i < key_flags.size(); ++i)
     if (key_flags[i].key == key) return &(options.*flag_values[i]);
   return nullptr;
+}
+
+std::string typed_command(const CLI::App& command) {
+  std::string words = "hybridkv " + command.get_name();
+  std::set<const CLI::Option*> seen;
+  for (const CLI::Option* option : command.parse_order()) {
+    if (!seen.insert(option).second) continue;
+    const std::string name = option->get_lnames().empty() ? "" : " --" + option->get_lnames().front();
+    if (option->get_items_expected_max() == 0) words += name;
+    else
+      for (const std::string& value : option->results()) words += name + " " + shell_word(value);
+  }
+  return words;
 }
 
 std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptions& options) {

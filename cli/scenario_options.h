@@ -46,6 +46,9 @@ void add_scenario_options(CLI::App& command, ScenarioOptions& options, const Eng
 /// What was given to the flag of that key; null where the key has no flag of its own.
 std::string* option_of_key(ScenarioOptions& options, std::string_view key);
 
+/// The command as it was typed, as far as its options were understood: "hybridkv plan --memory 40G".
+std::string typed_command(const CLI::App& command);
+
 /// The flags that stand for one key of the scenario each and were given, with what was given.
 std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptions& options);
 

@@ -73,6 +73,8 @@ ServeCommand serve_command(const Served& served) {
   if (served.engine.strategy != rules.strategy)
     return none(fmt::format("No engine runs it: {} has no strategy {}; it is modelled.", rules.title,
                             to_string(served.engine.strategy)));
+  if (const UnservedModels* const models = unserved_by(rules, served.model))
+    return none(fmt::format("No command line: {}.", unserved_text(rules, *models)));
   return engine.serve(served);
 }
 

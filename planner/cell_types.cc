@@ -13,7 +13,7 @@ namespace hybridkv {
 namespace {
 
 constexpr std::int64_t block_elements = 32;
-constexpr std::array<std::int64_t, cell_type_names.size()> block_bytes{64, 64, 128, 34, 24, 22, 20, 18, 18};
+constexpr std::array<std::int64_t, cell_type_names.size()> cell_block_bytes{64, 64, 128, 34, 24, 22, 20, 18, 18};
 
 bool is_in_blocks(CellType type) { return type > CellType::f32; }
 
@@ -52,7 +52,7 @@ std::int64_t cell_row_bytes(CellType type, std::int64_t elements) {
     throw SpecError("engine.cache_type_k",
                     fmt::format("{} keeps blocks of {} elements, which do not divide rows of {}; take f16",
                                 to_string(type), block_elements, elements));
-  const std::int64_t bytes = block_bytes[static_cast<std::size_t>(type)];
+  const std::int64_t bytes = cell_block_bytes[static_cast<std::size_t>(type)];
   return is_in_blocks(type) ? Checked(elements / block_elements) * bytes
                             : Checked(elements) * (bytes / block_elements);
 }

@@ -26,6 +26,10 @@ const UnservedModels* unserved_by(const EngineRules& rules, const ModelSpec& mod
   return nullptr;
 }
 
+std::string unserved_text(const EngineRules& rules, const UnservedModels& models) {
+  return fmt::format("{} does not serve {}; take another engine.release", rules.title, models.architecture);
+}
+
 std::vector<std::string> release_names() {
   std::vector<std::string> names;
   for (const EngineRules* const rules : all_engine_rules()) names.emplace_back(rules->name);

@@ -85,6 +85,8 @@ std::string cited(const EngineRules& rules, RuleOf rule);
 /// Which models that the engine does not serve one is of, by its name or the family of its recurrent layers; null where
 /// it is served.
 const UnservedModels* unserved_by(const EngineRules& rules, const ModelSpec& model);
+/// "vLLM 0.33.0 does not serve RwkvForCausalLM; take another engine.release".
+std::string unserved_text(const EngineRules& rules, const UnservedModels& models);
 
 /// All engines, the default first. What they are is said above this room, in engines/all.cc, or by whatever program
 /// links a list of its own instead.

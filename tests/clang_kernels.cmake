@@ -1,5 +1,5 @@
 # The kernels of attention are written close to the processor, and a compiler may fail on one optimised that it compiles
-# without: clang 16 once did. Everything else is compiled by clang for the fuzz targets.
+# without: clang 16 once did. Everything else clang reads in .ci/nightly.
 # Run as: cmake -D SOURCE_DIR=… -D WORK_DIR=… -P clang_kernels.cmake
 find_program(clang NAMES clang++-16 clang++-17 clang++-18 clang++-19 clang++-20 clang++)
 if(NOT clang)

@@ -186,6 +186,12 @@ std::vector<CheckResult> check_attention(const Traffic& traffic) {
         total.message = fmt::format("values of {} are not computed here; its bytes are checked like any others",
                                     stored_as(*spec.attention));
       }
+  if (layers.empty())
+    for (CheckResult& total : totals)
+      if (total.status == CheckStatus::passed) {
+        total.status = CheckStatus::declined;
+        total.message = "no layer has attention";
+      }
   return totals;
 }
 

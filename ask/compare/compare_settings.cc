@@ -13,13 +13,13 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* lengths = "limits.max_model_len";
+constexpr const char* lengths_key = "limits.max_model_len";
 
 /// The lists and ranges that make settings.
 std::vector<SweepAxis> varied_axes(const ScenarioFile& file, const std::vector<std::string>& varied) {
   std::vector<SweepAxis> axes = sweep_axes(file);
-  if (std::find(varied.begin(), varied.end(), lengths) == varied.end())
-    std::erase_if(axes, [](const SweepAxis& axis) { return axis.path == lengths; });
+  if (std::find(varied.begin(), varied.end(), lengths_key) == varied.end())
+    std::erase_if(axes, [](const SweepAxis& axis) { return axis.path == lengths_key; });
   return axes;
 }
 

@@ -1,11 +1,10 @@
 #include "ask/replay/simulate.h"
 
-#include <map>
 #include <memory>
 #include <utility>
 
+#include "ask/replay/longest_repeats.h"
 #include "simulator/blocks/closed_form.h"
-#include "simulator/losses/token_exact_bound.h"
 #include "simulator/trace/trace_spec.h"
 
 namespace hybridkv {
@@ -27,22 +26,6 @@ std::vector<std::int64_t> cold_checkpoints(const CacheGeometry& geometry, const 
 void add_closed_forms(ReplayedCache& cache, const CacheGeometry& geometry) {
   cache.longest_request = longest_request(geometry);
   for (ListedRequest& listed : cache.requests) listed.cold_checkpoints = cold_checkpoints(geometry, listed.record);
-}
-
-/// Reads the trace again where a cache of blocks hits nothing, to say why.
-void find_repeats(SimulateAnswer& answer, const TraceSpec& trace) {
-  std::map<std::optional<std::int64_t>, std::int64_t> longest;  // by max_model_len
-  for (ReplayedCache& cache : answer.caches) {
-    const auto* const stats = std::get_if<SimulationStats>(&cache.index);
-    if (!stats || stats->hit_tokens > 0 || stats->prompt_tokens == 0 || !stats->geometry.caches_prefixes()) continue;
-    if (!longest.contains(cache.max_model_len)) {
-      TokenExactBound exact(cache.max_model_len);
-      const std::unique_ptr<TraceSource> source = open_trace(trace);
-      for (TraceBatch batch; source->next(batch);) exact.consume(batch);
-      longest.emplace(cache.max_model_len, exact.longest_hit());
-    }
-    cache.longest_repeat = longest.at(cache.max_model_len);
-  }
 }
 
 }  // namespace
@@ -79,7 +62,8 @@ SimulateAnswer simulate(const SimulateQuestion& question, const SimulateWatch& w
     if (answer.requests <= most_listed_requests) cache.requests = std::move(listed[i]);
     if (const auto* stats = std::get_if<SimulationStats>(&cache.index)) add_closed_forms(cache, stats->geometry);
   }
-  find_repeats(answer, request.trace);
+  LongestRepeats repeats(request.trace);
+  for (ReplayedCache& cache : answer.caches) cache.longest_repeat = repeats.of(cache.index, cache.max_model_len);
   return answer;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "ask/replay/longest_repeats.h"
 #include "ask/replay/planned_caches.h"
 #include "ask/replay/simulate_request.h"
 #include "ask/verify.h"
@@ -106,10 +107,12 @@ void replay(std::vector<AskedPoint>& points, const std::function<void()>& look) 
                              group.simulations.begin() + static_cast<std::ptrdiff_t>(end));
     if (look) sweep.on_progress = [&](const SweepProgress&) { look(); };
     const SweepResult result = run_sweep(*open_trace(*group.trace), sweep);
+    LongestRepeats repeats(*group.trace);
     for (std::size_t i = begin; i < end; ++i)
       for (const std::size_t point : group.points[i]) {
         SweepPoint& answer = points[point].answer;
         answer.stats = result.caches[i - begin].index;
+        answer.longest_repeat = repeats.of(*answer.stats, max_model_len_of(group.simulations[i].cache));
         if (const SimulationStats* const blocks = answer.blocks())
           answer.overloaded = is_overloaded(group.simulations[i].driver, *blocks);
       }

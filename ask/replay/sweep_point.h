@@ -49,6 +49,7 @@ struct SweepPoint {
   bool not_asked = false;                ///< the scenario has this pack not verified
   std::optional<Verdict> verification;   ///< unset: not verified
   std::optional<IndexStats> stats;       ///< unset: not simulated
+  std::optional<std::int64_t> longest_repeat;  ///< as in ReplayedCache; unset: not simulated, or it hits
   std::optional<bool> overloaded;        ///< the replay of an open loop; unset: another one
 
   /// What a cache of blocks found; null where there was none.

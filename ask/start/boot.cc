@@ -208,8 +208,7 @@ BootAnswer answer_of(const DecidedStart& start, const BootQuestion& question) {
     answer.lines = start.engine->lines(*answer.plan, start.scenario.engine);
   }
   if (const UnservedModels* const models = unserved_by(rules, start.scenario.model))
-    answer.failures.push_back({"not_served", fmt::format("{} does not serve {}; take another engine.release",
-                                                         rules.title, models->architecture)});
+    answer.failures.push_back({"not_served", unserved_text(rules, *models)});
   answer.estimates = estimates_of(answer, question, start);
   check_start(answer, question, start.scenario.engine.num_blocks);
   warn_of_boot(answer);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "report/replay/replay_text.h"
 #include "report/replay/upper_bounds.h"
 
 namespace hybridkv {
@@ -18,6 +19,11 @@ Cell block_modelled_names(const Blocks::Row& row) {
   std::vector<std::string> rules;
   for (const ModelledRule rule : row.stats.modelled) rules.emplace_back(to_string(rule));
   return fmt::format("{}", fmt::join(rules, ", "));
+}
+
+Cell block_why_no_hits(const Blocks::Row& row) {
+  const std::string why = why_no_hits(row.stats, row.cache.longest_repeat);
+  return why.empty() ? Cell() : Cell(why);
 }
 
 const Blocks::List& block_counters() {
@@ -73,7 +79,8 @@ const Blocks::List& block_counters() {
       Blocks::of<&SimulationStats::taken_prompt_tokens>({"taken_prompt_tokens"}),
       {{"modelled"}, block_modelled_names},
       {{"overloaded"},
-       [](const auto& row) { return is_overloaded(row.answer.driver, row.stats); }}};
+       [](const auto& row) { return is_overloaded(row.answer.driver, row.stats); }},
+      {{"why_no_hits"}, block_why_no_hits}};
   return fields;
 }
 

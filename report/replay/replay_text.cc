@@ -106,4 +106,13 @@ std::string why_no_hits(const std::string& subject, const CacheGeometry& geometr
   return fmt::format("{} hits nothing on this trace", block);
 }
 
+std::string why_no_hits(const SimulationStats& stats, std::optional<std::int64_t> longest_repeat) {
+  if (stats.prompt_tokens == 0 || stats.hit_tokens > 0) return {};
+  return why_no_hits("the block", stats.geometry,
+                     {.longest_prompt_tokens = stats.longest_prompt_tokens,
+                      .longest_repeat_tokens = longest_repeat,
+                      .uncached_common_tokens = stats.uncached_common_tokens(),
+                      .evictions = stats.pool.evictions});
+}
+
 }  // namespace hybridkv

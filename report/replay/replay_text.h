@@ -59,4 +59,8 @@ struct HitFacts {
 /// no full stop: "the block of 2,096 tokens can never hit on this trace: …".
 std::string why_no_hits(const std::string& subject, const CacheGeometry& geometry, const HitFacts& facts);
 
+/// The same of a replay, about "the block"; empty where it hit something, or served no token. `longest_repeat`: as in
+/// HitFacts.
+std::string why_no_hits(const SimulationStats& stats, std::optional<std::int64_t> longest_repeat);
+
 }  // namespace hybridkv

@@ -203,13 +203,7 @@ std::vector<std::string> block_warnings(const SimulateAnswer& answer, const Repl
   if (const auto overload = overload_of(answer.driver, stats))
     sentences.push_back(fmt::format("overloaded: {}; latencies say how long the trace is, not how fast the engine.",
                                     overload_text(*overload)));
-  if (stats.prompt_tokens > 0 && stats.hit_tokens == 0)
-    sentences.push_back(why_no_hits("the block", stats.geometry,
-                                    {.longest_prompt_tokens = stats.longest_prompt_tokens,
-                                     .longest_repeat_tokens = cache.longest_repeat,
-                                     .uncached_common_tokens = stats.uncached_common_tokens(),
-                                     .evictions = stats.pool.evictions}) +
-                        ".");
+  if (const std::string why = why_no_hits(stats, cache.longest_repeat); !why.empty()) sentences.push_back(why + ".");
   return sentences;
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/replay/replay_text.h"
 
 namespace hybridkv {
 
@@ -75,7 +76,11 @@ std::vector<PointField> replay_fields() {
           of_blocks("reprefilled_tokens", &SimulationStats::reprefilled_tokens),
           of_blocks("seconds", as<Real>(&SimulationStats::seconds)),
           of_all("taken_prompt_tokens", &ReplayCounts::taken_prompt_tokens),
-          {{"overloaded"}, &SweepPoint::overloaded}};
+          {{"overloaded"}, &SweepPoint::overloaded},
+          {{"why_no_hits"}, [](const SweepPoint& point) {
+             const std::string why = point.blocks() ? why_no_hits(*point.blocks(), point.longest_repeat) : "";
+             return why.empty() ? Cell() : Cell(why);
+           }}};
 }
 
 /// Each code once, in the order of the first of its warnings.

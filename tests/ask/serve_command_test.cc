@@ -25,7 +25,7 @@ ServeCommand serve_of(const std::string& text) {
                                                                 : own_settings(scenario.engine)});
 }
 
-std::string scenario_of(const std::string& model, const std::string& engine) {
+std::string served_scenario(const std::string& model, const std::string& engine) {
   return "model: " + model + "\nengine:\n  memory: 40 GiB\n" + engine + "limits:\n  max_model_len: [32768, 8192]\n";
 }
 
@@ -37,13 +37,20 @@ bool says(const ServeCommand& serve, const std::string& part) {
 
 }  // namespace
 
+TEST_CASE("edge: a model that the release does not serve has no command line, and the reason instead") {
+  const ServeCommand serve = serve_of(served_scenario("RWKV-4-7B-pile", "  release: vllm-0.33\n"));
+  CHECK(serve.command.empty());
+  CHECK(serve.beside == std::vector<std::string>{"No command line: vLLM 0.33.0 does not serve RwkvForCausalLM; take "
+                                                 "another engine.release."});
+}
+
 TEST_CASE("golden: the command line of vLLM") {
-  const ServeCommand plain = serve_of(scenario_of("Qwen3.5-397B-A17B", "  tensor_parallel: 2\n"));
+  const ServeCommand plain = serve_of(served_scenario("Qwen3.5-397B-A17B", "  tensor_parallel: 2\n"));
   CHECK(plain.command == "vllm serve Qwen/Qwen3.5-397B-A17B --tensor-parallel-size 2 --max-model-len 32768 "
                          "--kv-cache-memory-bytes 42949672960 --mamba-ssm-cache-dtype float32 "
                          "--max-num-batched-tokens 8192");
   CHECK(plain.beside.empty());
-  const ServeCommand more = serve_of(scenario_of(
+  const ServeCommand more = serve_of(served_scenario(
       "Qwen3.5-397B-A17B", "  release: vllm-0.33\n  tensor_parallel: 2\n  pipeline_parallel: 3\n  kv_dtype: fp8\n"
                            "  ssm_dtype: bf16\n  physical_order: BLHNC\n  speculative_tokens: 3\n  mtp_layers: 1\n"
                            "  max_num_batched_tokens: 4096\n"));
@@ -53,21 +60,21 @@ TEST_CASE("golden: the command line of vLLM") {
         "--kv-cache-dtype fp8_e4m3 --mamba-ssm-cache-dtype bfloat16 --max-num-batched-tokens 4096 "
         "--speculative-config '{\"method\":\"mtp\",\"num_speculative_tokens\":3}'");
   const ServeCommand blocks =
-      serve_of(scenario_of("Qwen3.5-27B", "  num_blocks: 500\n  kernel_block_sizes: [16, 64]\n"));
+      serve_of(served_scenario("Qwen3.5-27B", "  num_blocks: 500\n  kernel_block_sizes: [16, 64]\n"));
   CHECK(blocks.command.find("--num-gpu-blocks-override 500") != std::string::npos);
   CHECK(blocks.command.find("memory-bytes") == std::string::npos);
   CHECK(says(blocks, "No flag says engine.kernel_block_sizes"));
 }
 
 TEST_CASE("golden: the command line of llama.cpp says its cells, and that they are shared") {
-  const ServeCommand plain = serve_of(scenario_of("Qwen3.5-27B", "  release: llama.cpp\n"));
+  const ServeCommand plain = serve_of(served_scenario("Qwen3.5-27B", "  release: llama.cpp\n"));
   // (40 GiB - 4 rows of 156,893,184 bytes) / 65,536 bytes, in whole 256.
   CHECK(plain.command ==
         "llama-server --model Qwen3.5-27B.gguf --ctx-size 645632 --kv-unified --parallel 4 --ctx-checkpoints 32 "
         "--checkpoint-min-step 8192 --cache-ram 8192");
   CHECK(says(plain, "Qwen3.5-27B.gguf stands for the file of the model"));
   CHECK(says(plain, "no flag here turns away requests of 32768 tokens or more"));
-  const ServeCommand more = serve_of(scenario_of(
+  const ServeCommand more = serve_of(served_scenario(
       "Qwen3.5-27B", "  release: llama.cpp\n  tensor_parallel: 2\n  cache_mode: none\n  max_running_requests: 9\n"
                      "  speculative_tokens: 3\n  checkpoint_min_step: 0\n"));
   CHECK(more.command.find("--parallel 9 --ctx-checkpoints 0 --checkpoint-min-step 0") != std::string::npos);
@@ -77,14 +84,14 @@ TEST_CASE("golden: the command line of llama.cpp says its cells, and that they a
 
 TEST_CASE("golden: the command line of SGLang, and that no flag gives its memory") {
   const ServeCommand plain =
-      serve_of(scenario_of("Qwen3.5-397B-A17B", "  release: sglang-0.5.23\n  tensor_parallel: 2\n"));
+      serve_of(served_scenario("Qwen3.5-397B-A17B", "  release: sglang-0.5.23\n  tensor_parallel: 2\n"));
   CHECK(plain.command ==
         "python -m sglang.launch_server --model-path Qwen/Qwen3.5-397B-A17B --tp-size 2 --context-length 32768 "
         "--mamba-radix-cache-strategy extra_buffer --mamba-full-memory-ratio 0.9 --page-size 1 "
         "--mamba-track-interval 256 --chunked-prefill-size 8192 --mamba-ssm-dtype float32");
   CHECK(says(plain, "max_mamba_cache_size 210 and max_total_num_tokens 1477030"));
   CHECK(says(plain, "--mem-fraction-static"));
-  const ServeCommand more = serve_of(scenario_of(
+  const ServeCommand more = serve_of(served_scenario(
       "Qwen3.5-397B-A17B", "  release: sglang-0.5.23\n  tensor_parallel: 2\n  attention_data_parallel: 2\n"
                            "  max_mamba_cache_size: 400\n  max_running_requests: 64\n  skip_decode_lock: true\n"
                            "  conv_dtype: fp16\n  speculative_tokens: 4\n  mtp_layers: 1\n"
@@ -97,10 +104,10 @@ TEST_CASE("golden: the command line of SGLang, and that no flag gives its memory
         "--mamba-ssm-dtype float32 --speculative-algorithm NEXTN --speculative-num-steps 3 --speculative-eagle-topk 1 "
         "--speculative-num-draft-tokens 4 --enable-linear-replayssm-spec");
   const ServeCommand off = serve_of(
-      scenario_of("Qwen3.5-397B-A17B", "  release: sglang-0.5.23\n  tensor_parallel: 2\n  cache_mode: none\n"));
+      served_scenario("Qwen3.5-397B-A17B", "  release: sglang-0.5.23\n  tensor_parallel: 2\n  cache_mode: none\n"));
   CHECK(off.command.find("--disable-radix-cache") != std::string::npos);
   CHECK(off.command.find("strategy") == std::string::npos);
-  const ServeCommand host = serve_of(scenario_of(
+  const ServeCommand host = serve_of(served_scenario(
       "Qwen3.5-397B-A17B", "  release: sglang-0.5.23\n  tensor_parallel: 2\n  enable_hierarchical_cache: true\n"
                            "  hicache_ratio: 1.5\n  hicache_write_policy: write_back\n"));
   CHECK(host.command.find(" --enable-hierarchical-cache --hicache-ratio 1.5 --hicache-write-policy write_back ") !=
@@ -108,14 +115,14 @@ TEST_CASE("golden: the command line of SGLang, and that no flag gives its memory
 }
 
 TEST_CASE("edge: what no engine runs has no command line, a model of another's shapes no repository") {
-  const ServeCommand dual = serve_of(scenario_of("Qwen3.5-397B-A17B", "  strategy: dual_pool\n"));
+  const ServeCommand dual = serve_of(served_scenario("Qwen3.5-397B-A17B", "  strategy: dual_pool\n"));
   CHECK(dual.command.empty());
   CHECK(says(dual, "No engine runs it"));
   // Its shapes are those of Qwen3.5-27B, whose config.json is the source.
-  const ServeCommand alias = serve_of(scenario_of("Qwen3.6-27B", ""));
+  const ServeCommand alias = serve_of(served_scenario("Qwen3.6-27B", ""));
   CHECK(alias.command.starts_with("vllm serve Qwen3.6-27B --tensor"));
   CHECK(says(alias, "Qwen3.6-27B stands for the folder or the repository"));
-  const ServeCommand own = serve_of(scenario_of(
+  const ServeCommand own = serve_of(served_scenario(
       "{name: my model, dtype: bf16, kinds: {a: {type: full_attention, query_heads: 8, kv_heads: 2, head_size: 64}}, "
       "layers: a4}", ""));
   CHECK(own.command.starts_with("vllm serve 'my model' --tensor"));
@@ -173,7 +180,7 @@ TEST_CASE("edge: words of a shell") {
 }
 
 TEST_CASE("golden: recipes of connectors have chunk, budget and objects of the plan") {
-  const ServeCommand serve = serve_of(scenario_of("Qwen3.5-0.8B", "  release: vllm-0.33\n"));
+  const ServeCommand serve = serve_of(served_scenario("Qwen3.5-0.8B", "  release: vllm-0.33\n"));
   REQUIRE(serve.recipes.size() == 4);
   const ServeRecipe &own = serve.recipes[0], &lmcache = serve.recipes[1], &mooncake = serve.recipes[2],
                     &nixl = serve.recipes[3];
@@ -190,7 +197,7 @@ TEST_CASE("golden: recipes of connectors have chunk, budget and objects of the p
 
 TEST_CASE("edge: a chunk of groups with unequal blocks is a multiple of all, and of heads alone the usual 256") {
   const auto server_of = [](const std::string& model, const std::string& engine) {
-    const ServeCommand serve = serve_of(scenario_of(model, "  release: vllm-0.33\n" + engine));
+    const ServeCommand serve = serve_of(served_scenario(model, "  release: vllm-0.33\n" + engine));
     REQUIRE(serve.recipes.size() == 4);
     return serve.recipes[1].commands.front();
   };
@@ -200,14 +207,14 @@ TEST_CASE("edge: a chunk of groups with unequal blocks is a multiple of all, and
 }
 
 TEST_CASE("edge: no recipe stands where nothing is kept, where no package was read, or for packs") {
-  CHECK(serve_of(scenario_of("Qwen3.5-4B", "  release: vllm-0.33\n  cache_mode: none\n")).recipes.empty());
-  CHECK(serve_of(scenario_of("Qwen3.5-4B", "  cache_mode: align\n")).recipes.empty());
-  CHECK(serve_of(scenario_of("Qwen3.5-4B", "  release: vllm-0.33\n  attention_pack_size: 2\n")).recipes.empty());
+  CHECK(serve_of(served_scenario("Qwen3.5-4B", "  release: vllm-0.33\n  cache_mode: none\n")).recipes.empty());
+  CHECK(serve_of(served_scenario("Qwen3.5-4B", "  cache_mode: align\n")).recipes.empty());
+  CHECK(serve_of(served_scenario("Qwen3.5-4B", "  release: vllm-0.33\n  attention_pack_size: 2\n")).recipes.empty());
 }
 
 TEST_CASE("edge: a drafter's hits are shorter with a connector, and the recipe says so") {
   const ServeCommand serve =
-      serve_of(scenario_of("Qwen3.5-4B", "  release: vllm-0.33\n  speculative_tokens: 3\n  mtp_layers: 1\n"));
+      serve_of(served_scenario("Qwen3.5-4B", "  release: vllm-0.33\n  speculative_tokens: 3\n  mtp_layers: 1\n"));
   REQUIRE(!serve.recipes.empty());
   CHECK(serve.recipes.front().beside.back().find("dropped for the drafter") != std::string::npos);
 }

@@ -19,7 +19,7 @@ namespace {
 const std::vector<std::string> commands{"plan",   "explain",  "compare", "verify", "attend",
                                         "bench",  "plot",     "report",  "simulate", "sweep",
                                         "merge",  "recommend", "boot",   "doctor",
-                                        "conform", "models", "import", "completions", "man"};
+                                        "conform", "models", "init", "import", "completions", "man"};
 
 /// Commands of a help's lines that begin with "  hybridkv ", without that word; a backslash joins lines, and what other
 /// programs do with the output is left out.

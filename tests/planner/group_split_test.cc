@@ -16,8 +16,9 @@ using namespace hybridkv::testing;
 
 namespace {
 
-constexpr std::int64_t conv = 3 * 6144 * 2, ssm = 32 * 128 * 128 * 2;  // of one layer of Qwen3.5-397B at TP2
-constexpr std::int64_t state = 45 * (conv + ssm);
+// Of one layer of Qwen3.5-397B at TP2.
+constexpr std::int64_t conv_bytes = 3 * 6144 * 2, ssm_bytes = 32 * 128 * 128 * 2;
+constexpr std::int64_t state = 45 * (conv_bytes + ssm_bytes);
 constexpr std::int64_t token_block = 15 * 32 * 1024;                   // 15 layers, 32 tokens of 1,024 bytes
 
 EngineSpec group_engine(std::int64_t requests = 64) {
@@ -68,10 +69,10 @@ TEST_CASE("golden: Qwen3.5-397B in TensorRT-LLM's pool groups, by hand") {
   // them, and a state of a dummy, take in grains of 32 MiB 480 grains of blocks, 7 of conv and 177 of ssm.
   const std::int64_t grain = 32 * mib;
   CHECK(64 * 512 * token_block == 480 * grain);
-  CHECK((129 * 45 * conv + grain - 1) / grain == 7);
-  CHECK((129 * 45 * ssm + grain - 1) / grain == 182);
+  CHECK((129 * 45 * conv_bytes + grain - 1) / grain == 7);
+  CHECK((129 * 45 * ssm_bytes + grain - 1) / grain == 182);
   // 1,280 grains: states, the lighter group, get round(1280 * 189 / 669) = 362; 248 slots take 13 + 349.
-  CHECK(ids_in(362, std::vector<std::int64_t>{45 * conv, 45 * ssm}, grain) == 248);
+  CHECK(ids_in(362, std::vector<std::int64_t>{45 * conv_bytes, 45 * ssm_bytes}, grain) == 248);
   CHECK(plan.arenas[1].num_ids == 248);
   CHECK(plan.arenas[0].num_ids == (1280 - 362) * grain / token_block);
   CHECK(plan.arenas[0].num_ids == 62'668);
@@ -80,7 +81,7 @@ TEST_CASE("golden: Qwen3.5-397B in TensorRT-LLM's pool groups, by hand") {
   // Blocks of an id lie together: K and V of layer j begin j pages into it; so do the tensors of states in their pools.
   REQUIRE(plan.pools.size() == 3);
   CHECK(plan.lanes[4] == LanePlan{{0}, {0}, 4 * 32 * 1024, token_block, 32 * 1024});
-  CHECK(plan.lanes[15 + 45 + 7] == LanePlan{{1}, {2}, 7 * ssm, 45 * ssm, ssm});
+  CHECK(plan.lanes[15 + 45 + 7] == LanePlan{{1}, {2}, 7 * ssm_bytes, 45 * ssm_bytes, ssm_bytes});
   // A request: 1,024 blocks and the running state; snapshots take what is left.
   CHECK(request_demand(plan, 32'768).ids == std::vector<std::int64_t>{1024, 1});
   CHECK(plan.capacity[0].kv_cache_tokens == 62'668 * 32);
@@ -135,8 +136,8 @@ TEST_CASE("golden: the host is split by the device's weights in pages of 4 KiB, 
   engine.own.set(group_key::host_cache_size, 64 * gib);
   // 64 GiB are 16,777,216 pages, of which states get 189 of 669: 4,739,752. A state takes 405 pages of conv and 11,520
   // of ssm, a block 120.
-  CHECK(45 * conv == 405 * host_page_bytes);
-  CHECK(45 * ssm == 11'520 * host_page_bytes);
+  CHECK(45 * conv_bytes == 405 * host_page_bytes);
+  CHECK(45 * ssm_bytes == 11'520 * host_page_bytes);
   CHECK(token_block == 120 * host_page_bytes);
   const CachePlan plan = group_plan(engine);
   CHECK(plan.pool_groups->host == GroupHost{64 * gib, 0, (16'777'216 - 397 * 11'925) / 120, 4'739'752 / 11'925});

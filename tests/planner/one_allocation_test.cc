@@ -6,6 +6,7 @@
 #include "engines/vllm/rules.h"
 #include "planner/demand.h"
 #include "planner/plan.h"
+#include "tests/planner/at_32k.h"
 #include "tests/planner/models.h"
 #include "tests/planner/random_specs.h"
 
@@ -25,23 +26,12 @@ EngineSpec engine_of(std::vector<std::int64_t> stages) {
   return engine;
 }
 
-const LimitsSpec at_32k{.max_model_lens = {32'768}};
-
 /// By table: whether it holds layers of a drafter.
 std::vector<bool> tables_that_draft(const CachePlan& plan) {
   std::vector<bool> drafts;
   for (const GroupPlan& group : plan.groups)
     if (!group.shares_table) drafts.push_back(group.drafts);
   return drafts;
-}
-
-std::string path_of_refusal(const EngineSpec& engine) {
-  try {
-    make_plan(qwen35_397b(), engine, at_32k);
-  } catch (const SpecError& error) {
-    return error.path();
-  }
-  return "accepted";
 }
 
 }  // namespace

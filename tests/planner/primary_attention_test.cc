@@ -25,7 +25,7 @@ SpecPlan hidden_states() {
   return spec;
 }
 
-SpecPlan state(bool auxiliary = false) {
+SpecPlan state_spec(bool auxiliary = false) {
   SpecPlan spec;
   spec.state = StateSpec{};
   spec.auxiliary = auxiliary;
@@ -58,30 +58,30 @@ TEST_CASE("golden: what a spec is to its model") {
   CHECK(spec_with(AttentionKind::mla).role() == SpecRole::attention);
   CHECK(spec_with(AttentionKind::sliding_window, 64).role() == SpecRole::window);
   CHECK(spec_with(AttentionKind::chunked_local, 64).role() == SpecRole::window);
-  CHECK(state().role() == SpecRole::state);
-  CHECK(state(true).role() == SpecRole::auxiliary);
+  CHECK(state_spec().role() == SpecRole::state);
+  CHECK(state_spec(true).role() == SpecRole::auxiliary);
   CHECK(hidden_states().role() == SpecRole::auxiliary);
   CHECK(draft().role() == SpecRole::draft);
 }
 
 TEST_CASE("golden: the primary attention sees every token where some attention of the model does") {
   const SpecPlan full = spec_with(AttentionKind::full), window = spec_with(AttentionKind::sliding_window, 64);
-  CHECK(primary_of({state(), full, spec_with(AttentionKind::mla)}) == 1);
-  CHECK(primary_of({window, state(), full, hidden_states()}) == 2);
-  CHECK(primary_of({state(), spec_with(AttentionKind::chunked_local, 64), window, draft()}) == 1);
+  CHECK(primary_of({state_spec(), full, spec_with(AttentionKind::mla)}) == 1);
+  CHECK(primary_of({window, state_spec(), full, hidden_states()}) == 2);
+  CHECK(primary_of({state_spec(), spec_with(AttentionKind::chunked_local, 64), window, draft()}) == 1);
 }
 
 TEST_CASE("edge: without attention of the model hidden states stand in, drafts and states never") {
-  CHECK(primary_of({state(), draft(), hidden_states()}) == 2);
-  CHECK(primary_of({state(), draft(), state(true)}) == -1);
+  CHECK(primary_of({state_spec(), draft(), hidden_states()}) == 2);
+  CHECK(primary_of({state_spec(), draft(), state_spec(true)}) == -1);
 }
 
 TEST_CASE("edge: without any attention the first group and its block are the ones that people compare") {
-  const Arrangement states = arrangement_of({state(), draft()});
+  const Arrangement states = arrangement_of({state_spec(), draft()});
   CHECK(&primary_group(states) == &states.groups[0]);
   CHECK(primary_block_tokens(states) == 100);
   CHECK(&primary_spec(states) == &states.specs[0]);
-  const Arrangement hybrid = arrangement_of({state(), spec_with(AttentionKind::sliding_window, 64), draft()});
+  const Arrangement hybrid = arrangement_of({state_spec(), spec_with(AttentionKind::sliding_window, 64), draft()});
   CHECK(&primary_group(hybrid) == &hybrid.groups[1]);
   CHECK(primary_block_tokens(hybrid) == 101);
   CHECK(&primary_spec(hybrid) == &hybrid.specs[1]);

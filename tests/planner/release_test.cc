@@ -9,9 +9,11 @@
 #include "planner/backend_profile.h"
 #include "planner/block_size.h"
 #include "planner/plan.h"
+#include "tests/planner/at_32k.h"
 #include "tests/planner/models.h"
 
 using namespace hybridkv;
+using namespace hybridkv::testing;
 
 namespace {
 
@@ -20,18 +22,7 @@ EngineSpec engine_0_33(BackendProfile profile = BackendProfile::sm90) {
           .backend_profile = profile,
           .tensor_parallel = 2,
           .cache_mode = CacheMode::align,
-          .memory_bytes = 40 * testing::gib};
-}
-
-const LimitsSpec at_32k{.max_model_lens = {32'768}};
-
-std::string path_of_refusal(const EngineSpec& engine, const ModelSpec& model = testing::qwen35_397b()) {
-  try {
-    make_plan(model, engine, at_32k);
-  } catch (const SpecError& error) {
-    return error.path();
-  }
-  return "accepted";
+          .memory_bytes = 40 * gib};
 }
 
 }  // namespace
@@ -40,8 +31,8 @@ TEST_CASE("golden: one question under two releases, as the issue has it") {
   EngineSpec june = engine_0_33();
   june.rules = &rules_of_vllm_2026_06;
   june.backend_profile.reset();
-  const CachePlan before = make_plan(testing::qwen35_397b(), june, at_32k);
-  const CachePlan after = make_plan(testing::qwen35_397b(), engine_0_33(), at_32k);
+  const CachePlan before = make_plan(qwen35_397b(), june, at_32k);
+  const CachePlan after = make_plan(qwen35_397b(), engine_0_33(), at_32k);
   CHECK(before.specs.front().block_size_tokens == 2096);
   CHECK(after.specs.front().block_size_tokens == 2112);
   CHECK(before.capacity.front().blocks_per_request == 22);
@@ -56,14 +47,14 @@ TEST_CASE("golden: ids of a request by what they are for add up, and each follow
   EngineSpec engine = engine_0_33();
   engine.speculative_tokens = 2;
   engine.mtp_layers = 1;
-  const CachePlan plan = make_plan(testing::qwen35_397b(), engine, at_32k);
+  const CachePlan plan = make_plan(qwen35_397b(), engine, at_32k);
   const IdsByCause causes = plan.capacity.front().ids_by_cause;
   CHECK(causes == IdsByCause{.tokens = 16, .states = 6, .speculative = 6, .checkpoints = 3});
   CHECK(plan.capacity.front().blocks_per_request == 16 + 6 + 6 + 3);
   // A window of 128 beside 16,384 tokens in flight: 9 blocks are its own.
   ModelSpec windowed;
-  AttentionSpec window = testing::sliding_attention(8, 64, 128);
-  windowed.layers = {{window, std::nullopt}, {testing::full_attention(8, 64), std::nullopt}};
+  AttentionSpec window = sliding_attention(8, 64, 128);
+  windowed.layers = {{window, std::nullopt}, {full_attention(8, 64), std::nullopt}};
   const CachePlan of_windows = make_plan(windowed, engine_0_33(), at_32k);
   CHECK(of_windows.capacity.front().ids_by_cause ==
         IdsByCause{.tokens = 2048 + 9, .in_flight_window = (127 + 16'384 + 15) / 16 + 1 - 9});
@@ -107,7 +98,7 @@ TEST_CASE("edge: what a release does not have is refused with its key") {
   engine = engine_0_33();
   engine.decode_context_parallel = 3;
   CHECK(path_of_refusal(engine) == "engine.decode_context_parallel");
-  EngineSpec june{.tensor_parallel = 2, .memory_bytes = 40 * testing::gib};
+  EngineSpec june{.tensor_parallel = 2, .memory_bytes = 40 * gib};
   june.cache_order = CacheOrder::blnhc;
   CHECK(path_of_refusal(june) == "engine.physical_order");
   // What says the same twice is taken.
@@ -129,7 +120,7 @@ TEST_CASE("edge: what a release does not have is refused with its key") {
 
 TEST_CASE("golden: what a profile declares decides blocks, and every value of it can be overridden") {
   const auto block = [](EngineSpec engine) {
-    return make_plan(testing::qwen35_397b(), engine, at_32k).specs.front().block_size_tokens;
+    return make_plan(qwen35_397b(), engine, at_32k).specs.front().block_size_tokens;
   };
   CHECK(block(engine_0_33(BackendProfile::sm80)) == 2096);
   CHECK(block(engine_0_33(BackendProfile::sm90)) == 2112);
@@ -142,13 +133,13 @@ TEST_CASE("golden: what a profile declares decides blocks, and every value of it
   CHECK(block(engine) == 2176);
   engine = engine_0_33(BackendProfile::sm80);
   engine.checkpoint_blocks = 1;
-  CHECK(make_plan(testing::qwen35_397b(), engine, at_32k).capacity.front().blocks_per_request == 25);
+  CHECK(make_plan(qwen35_397b(), engine, at_32k).capacity.front().blocks_per_request == 25);
 }
 
 TEST_CASE("golden: latents take the grain that their backend declares, in June too") {
   EngineSpec engine{.tensor_parallel = 16, .num_blocks = 82};
   const auto grain_source = [&] {
-    const CachePlan plan = make_plan(testing::kimi_k3(), engine, {.max_model_lens = {1024}});
+    const CachePlan plan = make_plan(kimi_k3(), engine, {.max_model_lens = {1024}});
     for (const Decision& decision : plan.derivation)
       if (decision.result.symbol == "A")
         return fmt::format("{}: {}", std::get<std::int64_t>(decision.result.value), decision.source);
@@ -164,23 +155,23 @@ TEST_CASE("golden: latents take the grain that their backend declares, in June t
 TEST_CASE("golden: match units of groups with blocks of their own size, of one group, and of the user") {
   EngineSpec engine = engine_0_33(BackendProfile::sm80);
   engine.prefix_match_unit_tokens = 16;
-  const PrefixPlan fine = make_plan(testing::qwen35_397b(), engine, at_32k).prefix;
+  const PrefixPlan fine = make_plan(qwen35_397b(), engine, at_32k).prefix;
   CHECK(fine.scheduler_block_tokens == 2096);
   CHECK(fine.hash_block_tokens == 16);
   CHECK(fine.match_unit_tokens == 16);
   engine.prefix_match_unit_tokens = 24;
-  const PrefixPlan refused = make_plan(testing::qwen35_397b(), engine, at_32k).prefix;
+  const PrefixPlan refused = make_plan(qwen35_397b(), engine, at_32k).prefix;
   CHECK(refused.match_error.find("24 does not divide the block of 2096 tokens") != std::string::npos);
   engine.prefix_match_unit_tokens = 8;
   ModelSpec dense;
-  dense.layers.assign(2, {testing::full_attention(8, 128), std::nullopt});
+  dense.layers.assign(2, {full_attention(8, 128), std::nullopt});
   CHECK(make_plan(dense, engine, at_32k).prefix.match_unit_tokens == 16);
 }
 
 TEST_CASE("golden: what FlashAttention and FlashInfer take of latents, and that both export") {
   EngineSpec engine = engine_0_33(BackendProfile::flash_attn_mla);
   engine.tensor_parallel = 16;
-  ModelSpec model = testing::kimi_k3();
+  ModelSpec model = kimi_k3();
   model.kda_exports_states = true;
   const auto plan = [&](BackendProfile profile) {
     engine.backend_profile = profile;
@@ -209,7 +200,7 @@ TEST_CASE("edge: a backend for latents is refused for a model without any, with 
     CHECK(path_of_refusal(engine_0_33(*other)) == "accepted");
     EngineSpec engine = engine_0_33(profile);
     engine.tensor_parallel = 16;
-    CHECK(path_of_refusal(engine, testing::kimi_k3()) == "accepted");
+    CHECK(path_of_refusal(engine, kimi_k3()) == "accepted");
   }
   CHECK(refused == 4);
 }
@@ -222,7 +213,7 @@ TEST_CASE("edge: other memory for a stage is other memory for all, in proportion
 }
 
 TEST_CASE("golden: a model that a release has no class for is planned with a warning that names both") {
-  ModelSpec model = testing::qwen35_397b();
+  ModelSpec model = qwen35_397b();
   const auto warning = [&](const EngineSpec& engine) {
     for (const Warning& one : make_plan(model, engine, at_32k).warnings)
       if (one.code == "not_served") return one.message;

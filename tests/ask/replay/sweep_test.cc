@@ -128,6 +128,25 @@ TEST_CASE("law: the point of an open loop says whether it keeps up, as its repla
   CHECK(!points[3].overloaded.has_value());
 }
 
+TEST_CASE("law: a point that hits nothing knows how much its prompts repeat, as simulate does, and only such a point") {
+  const std::string start = "model: Qwen3.5-0.8B\nengine: {memory: 1 GiB, cache_mode: [none, align]}\n"
+                            "limits: {max_model_len: 4096}\nsimulate: {trace: {prompts: [";
+  for (const char* const prompts : {"{tokens: 3000}, {tokens: 2000}", "{tokens: 3000, copies: 2}"}) {
+    CAPTURE(prompts);
+    const ScenarioSweep sweep(parse_scenario(start + prompts + "]}}\n", "small.yaml"));
+    const std::vector<SweepPoint> points = all_points(sweep, {.simulate = true});
+    REQUIRE(points.size() == 2);
+    SweepReader reader(sweep);
+    for (const SweepPoint& point : points) {
+      const Scenario& scenario = reader.at(point.point);
+      CHECK(point.longest_repeat ==
+            simulate({scenario.simulate, planned_caches(scenario)}).caches.front().longest_repeat);
+    }
+    CHECK(!points[0].longest_repeat);  // mode none keeps no prefixes
+    CHECK(points[1].longest_repeat.has_value() == (points[1].blocks()->hit_tokens == 0));
+  }
+}
+
 TEST_CASE("golden: pieces of a sweep are a quarter of a thread's points, fewer where a point takes long") {
   CHECK(sweep_piece_size({}, 80, 2) == 10);
   CHECK(sweep_piece_size({}, 1'000'000, 2) == 256);

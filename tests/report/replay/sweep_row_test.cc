@@ -83,8 +83,30 @@ TEST_CASE("law: a row holds the whole of its hit rate, of caches of blocks and o
     CHECK(row["overloaded"] == (point.point == 0 ? nlohmann::json(true) : nlohmann::json()));
   }
   spec.format = SweepFormat::csv;
-  CHECK(SweepRows(spec).heading().ends_with(",seconds,taken_prompt_tokens,overloaded\n"));
-  CHECK(SweepRows(spec).row(blocks, {std::string("x"), std::int64_t{1}}).ends_with(",400,true\n"));
+  CHECK(SweepRows(spec).heading().ends_with(",seconds,taken_prompt_tokens,overloaded,why_no_hits\n"));
+  CHECK(SweepRows(spec).row(blocks, {std::string("x"), std::int64_t{1}}).ends_with(",400,true,\n"));
+}
+
+TEST_CASE("golden: a row whose replay hit nothing says why") {
+  SimulationStats stats;
+  stats.geometry.mode = CacheMode::none;
+  stats.geometry.state_groups = 1;
+  stats.prompt_tokens = stats.taken_prompt_tokens = 300;
+  SweepRowSpec spec = spec_of(SweepFormat::jsonl);
+  spec.simulated = true;
+  const auto why = [&](const std::optional<IndexStats>& replayed, std::optional<std::int64_t> longest_repeat) {
+    const SweepPoint point{.point = 0, .stats = replayed, .longest_repeat = longest_repeat};
+    return nlohmann::json::parse(
+        SweepRows(spec).row(point, {std::string("x"), std::int64_t{1}}))["why_no_hits"];
+  };
+  CHECK(why(stats, std::nullopt) == "mode none keeps no states; modes align and all keep them");
+  stats.geometry = {.block_size_tokens = 16, .num_blocks = 9, .attention_groups = 1};
+  stats.longest_prompt_tokens = 300;
+  CHECK(why(stats, 0) == "the block of 16 tokens hits nothing, nor would any other: no prompt begins like an earlier one");
+  stats.hit_tokens = 16;
+  CHECK(why(stats, std::nullopt).is_null());
+  CHECK(why(TreeStats(), std::nullopt).is_null());
+  CHECK(why(std::nullopt, std::nullopt).is_null());
 }
 
 TEST_CASE("law: every part of the question changes the identity of the sweep") {

@@ -15,7 +15,7 @@ namespace {
 
 using testing::contains;
 
-TransferAnswer answer_of(const std::string& to_engine, std::int64_t present = 0) {
+TransferAnswer transfer_answer(const std::string& to_engine, std::int64_t present = 0) {
   const auto scenario = [](const std::string& engine) {
     return read_scenario(parse_scenario("model: Qwen3.5-0.8B\nengine: {memory: 1 GiB, cache_mode: align" + engine +
                                             "}\nlimits: {max_model_len: 4096}\n",
@@ -29,7 +29,7 @@ TransferAnswer answer_of(const std::string& to_engine, std::int64_t present = 0)
 }  // namespace
 
 TEST_CASE("golden: both sides, totals, how the runs come about") {
-  const std::string text = render_transfer(answer_of(", tensor_parallel: 2"), Format::table);
+  const std::string text = render_transfer(transfer_answer(", tensor_parallel: 2"), Format::table);
   CAPTURE(text);
   CHECK(contains(text, "Qwen3.5-0.8B: a cache of 4,096 tokens from 1 rank to 2 ranks"));
   CHECK(contains(text, "must move"));
@@ -40,24 +40,24 @@ TEST_CASE("golden: both sides, totals, how the runs come about") {
 }
 
 TEST_CASE("golden: why more bytes move than there are, or fewer") {
-  const std::string replicas = render_transfer(answer_of(", tensor_parallel: 4"), Format::table);
+  const std::string replicas = render_transfer(transfer_answer(", tensor_parallel: 4"), Format::table);
   CAPTURE(replicas);
   CHECK(contains(replicas, "for ranks that keep the same as another one"));
-  const std::string converted = render_transfer(answer_of(", ssm_dtype: bf16"), Format::table);
+  const std::string converted = render_transfer(transfer_answer(", ssm_dtype: bf16"), Format::table);
   CAPTURE(converted);
   CHECK(contains(converted, "of elements that are converted at the destination"));
   CHECK(contains(converted, "ssm of gdn, fp32 to bf16"));
-  const std::string present = render_transfer(answer_of("", 1024), Format::table);
+  const std::string present = render_transfer(transfer_answer("", 1024), Format::table);
   CHECK(contains(present, "4,096 tokens, K and V of the first 1,024 are there already"));
 }
 
 TEST_CASE("golden: who was read or modelled says so") {
-  CHECK(contains(render_transfer(answer_of(", strategy: small_pages"), Format::table), "(modelled)"));
-  CHECK(contains(render_transfer(answer_of(", strategy: compact_slots"), Format::table), "(read)"));
+  CHECK(contains(render_transfer(transfer_answer(", strategy: small_pages"), Format::table), "(modelled)"));
+  CHECK(contains(render_transfer(transfer_answer(", strategy: compact_slots"), Format::table), "(read)"));
 }
 
 TEST_CASE("golden: what lies beside the blocks and is not counted is said") {
-  TransferAnswer answer = answer_of("");
+  TransferAnswer answer = transfer_answer("");
   CHECK_FALSE(contains(render_transfer(answer, Format::table), "not counted"));
   answer.to.uncounted_bytes = 23'232;
   CHECK(contains(render_transfer(answer, Format::table), "the 23,232 bytes"));
@@ -65,7 +65,7 @@ TEST_CASE("golden: what lies beside the blocks and is not counted is said") {
 }
 
 TEST_CASE("law: json has what the tables say, as numbers") {
-  const TransferAnswer answer = answer_of(", tensor_parallel: 2");
+  const TransferAnswer answer = transfer_answer(", tensor_parallel: 2");
   const json all = json::parse(render_transfer(answer, Format::json));
   CHECK(all["schema"] == transfer_report_schema_id);
   CHECK(all["totals"]["descriptors"] == answer.counts.all.descriptors);
@@ -85,7 +85,7 @@ TEST_CASE("law: json has what the tables say, as numbers") {
 }
 
 TEST_CASE("law: csv has a line per pair of ranks and tensor") {
-  const TransferAnswer answer = answer_of(", tensor_parallel: 2");
+  const TransferAnswer answer = transfer_answer(", tensor_parallel: 2");
   std::istringstream text(render_transfer(answer, Format::csv));
   std::string line;
   REQUIRE(std::getline(text, line));

@@ -64,7 +64,7 @@ void add_init_command(CLI::App& app, CommandAction& action) {
       "Examples:\n"
       "  hybridkv init Qwen3.5-4B --memory 20G --max-model-len 32k -o new.yaml\n"
       "  hybridkv init qwen3.5-397b --engine {today} --pack 1 --tp 4\n"
-      "  hybridkv init --memory 20G -o served.yaml -- {command} Qwen/Qwen3.5-9B -tp 2 \\\n"
+      "  hybridkv init --memory 20G -o our.yaml -- {command} Qwen/Qwen3.5-9B -tp 2 \\\n"
       "      --max-model-len 32K --kv-cache-dtype fp8\n"
       "  hybridkv plan new.yaml\n"
       "The file says what the flags say, and nothing that they leave to a default."));

@@ -2,6 +2,7 @@
 # itself, so that another project can use it as it is (hybridkv_DIR=the build folder).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+include("${CMAKE_CURRENT_LIST_DIR}/Drivers.cmake")
 set(HYBRIDKV_DATADIR "${CMAKE_INSTALL_DATADIR}/hybridkv")
 
 install(TARGETS hybridkv EXPORT hybridkv-targets RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
@@ -10,11 +11,7 @@ install(FILES report/plan.schema.json report/transfer.schema.json scenarios/scen
   DESTINATION "${HYBRIDKV_DATADIR}")
 install(DIRECTORY scenarios/ DESTINATION "${HYBRIDKV_DATADIR}"
   FILES_MATCHING PATTERN "*.yaml" PATTERN "model.schema.json" PATTERN published EXCLUDE)
-# What asks an installed engine for its figures: the program looks beside itself for it (cli/driver_file.h).
-file(GLOB drivers RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS engines/conform engines/*/conform)
-foreach(driver IN LISTS drivers)
-  install(DIRECTORY ${driver}/ DESTINATION "${HYBRIDKV_DATADIR}/${driver}" FILES_MATCHING PATTERN "*.py")
-endforeach()
+hybridkv_install_drivers("${HYBRIDKV_DATADIR}")
 
 # The program writes its manual and what shells complete; where it is built for another machine it cannot be run.
 if(NOT CMAKE_CROSSCOMPILING)

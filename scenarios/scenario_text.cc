@@ -3,7 +3,10 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <filesystem>
+#include <string_view>
 
 #include "base/input_file.h"
 
@@ -26,7 +29,18 @@ std::string file_from(const YamlNode& name, const std::string& folder) {
   return relative.empty() ? path.string() : relative.has_parent_path() ? relative.string() : "./" + relative.string();
 }
 
-bool is_plain(const YamlNode& node) { return node.kind == YamlNode::Kind::scalar || node.kind == YamlNode::Kind::nothing; }
+/// Would these words be another kind of value without quotes? The emitter itself sees to characters that end a word.
+bool is_text_in_quotes_alone(const std::string& text) {
+  constexpr std::array<std::string_view, 8> values{"true", "false", "null", "yes", "no", "on", "off", "nan"};
+  std::string lower = text;
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text.empty() || !std::isalpha(static_cast<unsigned char>(text.front())) ||
+         std::find(values.begin(), values.end(), lower) != values.end();
+}
+
+bool is_plain(const YamlNode& node) {
+  return node.kind == YamlNode::Kind::scalar || node.kind == YamlNode::Kind::nothing;
+}
 
 /// Lists of single values fit a line.
 bool is_flat(const YamlNode& node) {
@@ -37,7 +51,8 @@ void write_node(YAML::Emitter& out, const YamlNode& node, const std::string& fol
   switch (node.kind) {
     case YamlNode::Kind::nothing: out << YAML::Null; return;
     case YamlNode::Kind::scalar:
-      if (node.quoted) out << YAML::DoubleQuoted;
+      // A lone "-" would begin a list.
+      if (node.text == standard_input || (node.quoted && is_text_in_quotes_alone(node.text))) out << YAML::DoubleQuoted;
       out << (names_file ? file_from(node, folder) : node.text);
       return;
     case YamlNode::Kind::list:

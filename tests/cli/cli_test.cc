@@ -55,6 +55,8 @@ TEST_CASE("golden: explain derives the block of five layers a page") {
 TEST_CASE("edge: help, version and the list of models") {
   const std::string version = run_program("--version").output;
   CHECK(version.starts_with("hybridkv 0."));
+  const std::string number = version.substr(9, version.find('\n') - 9);
+  CHECK(run_shell("grep -qx 'version: " + number + "' " HYBRIDKV_SOURCE_DIR "/CITATION.cff").exit_code == 0);
   CHECK(contains(version, "\ncommit   "));
   CHECK(version.ends_with("\nschemas  hybridkv-plan/1 hybridkv-transfer/1 hybridkv-scenario/1\n"));
   for (const char* command : {"plan", "explain", "verify", "attend", "models", "import"}) {

@@ -12,9 +12,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Of a plan, without the lines that name the scenario.
+/// Its JSON; what is said beside it of an engine's own command is not.
 std::string plan_of(const std::string& words) {
-  const ProgramRun run = run_program("plan " + words + " --format json");
+  const ProgramRun run = run_shell("$HYBRIDKV plan --format json " + words + " 2>/dev/null");
   CAPTURE(words);
   REQUIRE(run.exit_code == 0);
   return run.output;
@@ -31,7 +31,7 @@ TEST_CASE("law: the file that init writes plans as the flags do that it was made
         std::string("qwen3.5-397b --engine vllm-0.33 --pack 1 --tp 4 --set engine.speculative_tokens=3"),
         "--model " + sample + " --memory 40G --max-model-len 32k,64k --kv-dtype fp8 --mode align",
         std::string("--memory 20G -- vllm serve Qwen/Qwen3.5-9B -tp 2 --max-model-len 32K --kv-cache-dtype fp8"),
-        std::string("gpt-oss-20b --engine sglang-0.5.23 --memory 40G --max-model-len 32k --tp 1")}) {
+        std::string("Qwen3.5-4B --engine sglang-0.5.23 --memory 40G --max-model-len 32k --tp 1")}) {
     const std::string file = (scratch.path / (std::to_string(made++) + ".yaml")).string();
     const ProgramRun run = run_program("init -o " + file + " " + words);
     CAPTURE(run.output);

@@ -219,21 +219,32 @@ Reals DenseForward::attention(const AttentionWeights& weights, Reals& query, con
   const KeyMask mask = key_mask(a.kind, a.window_tokens);
   world.err(query, a.head_size_k, units_of_sum(a.head_size_k));  // of scores, which are linear in it
   Reals out(static_cast<std::size_t>(tokens * a.query_heads * a.head_size_v));
-  for (std::int64_t token = 0; token < tokens; ++token) {
-    const std::int64_t first = mask.first_visible(token);
-    const std::int64_t count = a.kind == AttentionKind::cross ? network_.encoder_tokens : token + 1 - first;
-    for (std::int64_t head = 0; head < a.query_heads; ++head) {
-      const std::int64_t kv_row = first * a.kv_heads + head / (a.query_heads / a.kv_heads);
-      const WideHeads keys(key.data() + kv_row * a.head_size_k, count, a.head_size_k,
-                          Eigen::OuterStride<>(a.kv_heads * a.head_size_k));
-      const WideHeads seen(values.data() + kv_row * value_stride, count, a.head_size_v,
-                          Eigen::OuterStride<>(a.kv_heads * value_stride));
-      const std::int64_t row = token * a.query_heads + head;
-      const Eigen::Map<const Eigen::VectorXd> q(query.data() + row * a.head_size_k, a.head_size_k);
-      const Eigen::VectorXd weight = (score_scale(a) * (keys * q)).array().exp();
-      Eigen::Map<Eigen::VectorXd>(out.data() + row * a.head_size_v, a.head_size_v).noalias() =
-          seen.transpose() * weight / weight.sum();
+  const std::int64_t rows = a.kind == AttentionKind::cross ? network_.encoder_tokens : tokens;
+  // Head by head over all tokens: what a token does not see is computed too, and still takes less time than token by
+  // token.
+  WideMatrix weight(tokens, rows);
+  for (std::int64_t head = 0; head < a.query_heads; ++head) {
+    const std::int64_t kv_head = head / (a.query_heads / a.kv_heads);
+    const WideHeads keys(key.data() + kv_head * a.head_size_k, rows, a.head_size_k,
+                         Eigen::OuterStride<>(a.kv_heads * a.head_size_k));
+    const WideHeads seen(values.data() + kv_head * value_stride, rows, a.head_size_v,
+                         Eigen::OuterStride<>(a.kv_heads * value_stride));
+    const WideHeads queries(query.data() + head * a.head_size_k, tokens, a.head_size_k,
+                            Eigen::OuterStride<>(a.query_heads * a.head_size_k));
+    weight.noalias() = queries * keys.transpose();
+    for (std::int64_t token = 0; token < tokens; ++token) {
+      const std::int64_t first = mask.first_visible(token);
+      const std::int64_t count = a.kind == AttentionKind::cross ? rows : token + 1 - first;
+      auto all = weight.row(token);
+      auto visible = all.segment(first, count).array();
+      visible = (score_scale(a) * visible).exp();
+      visible /= visible.sum();
+      all.head(first).setZero();
+      all.tail(rows - first - count).setZero();
     }
+    Eigen::Map<WideMatrix, 0, Eigen::OuterStride<>>(out.data() + head * a.head_size_v, tokens, a.head_size_v,
+                                                  Eigen::OuterStride<>(a.query_heads * a.head_size_v))
+        .noalias() = weight * seen;
   }
   world.err(out, static_cast<std::size_t>(a.head_size_v),
             units_of_sum(a.kind == AttentionKind::cross ? network_.encoder_tokens : tokens));

@@ -51,7 +51,8 @@ TEST_CASE("golden: losses in JSON and CSV, by cause and over the parts of the tr
   CHECK(losses.at("parts").at(1).at("prompt_tokens") == 60);
   CHECK(losses.at("parts").at(1).at("lost").at("no_state") == 32);
   const std::string csv = render_simulate(losses_of(), Format::csv);
-  CHECK(contains(csv, ",modelled,overloaded,token_exact_tokens,lost_block_tail,lost_last_token,lost_no_state,"));
+  CHECK(contains(csv, ",modelled,overloaded,why_no_hits,token_exact_tokens,lost_block_tail,lost_last_token,"
+                      "lost_no_state,"));
   CHECK(contains(csv, ",109,13,0,32,0,0,0,0,0,0\n"));
   CHECK(!contains(render_simulate(losses_of(false), Format::csv), "lost_"));
   CHECK(!nlohmann::json::parse(render_simulate(losses_of(false), Format::json)).at("caches").at(0).contains("losses"));

@@ -107,8 +107,10 @@ TEST_CASE("golden: an open loop that cannot keep up says so as text, in CSV and 
   const auto csv_ends = [](const SimulateAnswer& answer, const std::string& cell) {
     const std::string csv = render_simulate(answer, Format::csv);
     CAPTURE(csv);
-    CHECK(csv.substr(0, csv.find('\n')).ends_with(",overloaded"));
-    CHECK(csv.ends_with("," + cell + "\n"));
+    CHECK(csv.substr(0, csv.find('\n')).ends_with(",overloaded,why_no_hits"));
+    const auto json = nlohmann::json::parse(render_simulate(answer, Format::json));
+    const auto& why = json.at("caches").at(0).at("why_no_hits");
+    CHECK(csv.ends_with("," + cell + (why.is_null() ? "," : ",\"" + why.get<std::string>() + "\"") + "\n"));
   };
   const auto flag_of = [](const SimulateAnswer& answer) {
     return nlohmann::json::parse(render_simulate(answer, Format::json)).at("caches").at(0).at("overloaded");

@@ -99,10 +99,12 @@ TEST_CASE("golden: a row whose replay hit nothing says why") {
     return nlohmann::json::parse(
         SweepRows(spec).row(point, {std::string("x"), std::int64_t{1}}))["why_no_hits"];
   };
-  CHECK(why(stats, std::nullopt) == "mode none keeps no states; modes align and all keep them");
+  CHECK(why(stats, std::nullopt) ==
+        "mode none keeps no states, so no prefix is ever found again; modes align and all keep them");
   stats.geometry = {.block_size_tokens = 16, .num_blocks = 9, .attention_groups = 1};
   stats.longest_prompt_tokens = 300;
-  CHECK(why(stats, 0) == "the block of 16 tokens hits nothing, nor would any other: no prompt begins like an earlier one");
+  CHECK(why(stats, 0) ==
+        "the block of 16 tokens hits nothing, nor would any other: no prompt begins like an earlier one");
   stats.hit_tokens = 16;
   CHECK(why(stats, std::nullopt).is_null());
   CHECK(why(TreeStats(), std::nullopt).is_null());

@@ -65,7 +65,7 @@ TEST_CASE("law: files that a scenario names are found from wherever its text is 
   const ScenarioFile beside = parse_scenario(scenario_text(again, here.string()), "beside.yaml", here.string());
   CHECK(beside.root.find("model")->find("file")->text == "./mine.yaml");
   for (const char* const everywhere : {"-", "/srv/one.yaml", "hf://some/model"}) {
-    apply_override(file, "model.file", everywhere, "--model");
+    apply_override(file, "model.file", yaml_quoted(everywhere), "--model");
     const ScenarioFile same = parse_scenario(scenario_text(file, there.string()), "same.yaml");
     CHECK(same.root.find("model")->find("file")->text == std::string(everywhere));
   }

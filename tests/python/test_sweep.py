@@ -36,6 +36,13 @@ def expected():
     return hybridkv.sweep(**GRID).to_dict()
 
 
+def test_rows_and_replays_that_hit_nothing_say_why():
+    asked = dict(KEYS, model="Qwen3.5-4B", cache_mode="none", max_requests=20)
+    rows = hybridkv.sweep(**dict(asked, tensor_parallel=[1, 2]), simulate=True)
+    assert all("keeps no states" in row.why_no_hits for row in rows)
+    assert hybridkv.simulate(**asked).caches[0].why_no_hits == rows[0].why_no_hits
+
+
 @pytest.mark.parametrize("shards", [1, 4, 100])
 def test_threads(shards):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -107,3 +107,22 @@ TEST_CASE("edge: the smallest pools still verify, with fewer requests") {
     most = report.requests.size();
   }
 }
+
+TEST_CASE("edge: what computes attention has nothing to compute where no layer has any, and is not called passed") {
+  const ModelSpec model = hybridkv::testing::hybrid_model(
+      "states", 4, AttentionSpec{}, GdnSpec{2, 4, 16, 16, 4}, [](std::int64_t) { return false; });
+  EngineSpec engine;
+  engine.cache_mode = CacheMode::align;
+  engine.memory_bytes = std::int64_t(16) << 20;
+  const VerifyReport report = verify_plan(make_plan(model, engine, LimitsSpec{.max_model_lens = {256}}), {});
+  CAPTURE(failure_lines(report));
+  CHECK(report.passed());
+  int declined = 0;
+  for (const CheckResult& check : report.checks)
+    if (check.status == CheckStatus::declined) {
+      CHECK(check.message == "no layer has attention");
+      CHECK(check.count == 0);
+      ++declined;
+    }
+  CHECK(declined > 1);
+}

@@ -38,11 +38,18 @@ std::optional<std::int64_t> asked_retention(const Scenario& scenario) {
 /// Is what settings take of the host weighed?
 bool limits_host(const EngineRules& rules) { return axis_of(engine_of(rules), search_axis::cache_rams) != nullptr; }
 
+/// The packs that the scenario says, of an engine of which a search goes beyond one only where that is asked for.
+std::vector<std::int64_t> written_packs(const Scenario& scenario) {
+  const EngineAxis* const packs = axis_of(engine_of(*scenario.engine.rules), search_axis::packs);
+  return scenario.packs_given && packs && !packs->values.empty() ? scenario.pack_sizes : std::vector<std::int64_t>();
+}
+
 RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& question) {
   RecommendSpec spec{.model = scenario.model, .engine = scenario.engine, .limits = scenario.limits};
   if (!question.kernel_blocks.empty()) spec.engine.kernel_block_sizes = question.kernel_blocks;
   const std::vector<std::int64_t>& lengths = scenario.limits.max_model_lens;
   spec.space = question.space;
+  if (spec.space.packs.empty()) spec.space.packs = written_packs(scenario);
   spec.at_length = question.at_length.value_or(*std::max_element(lengths.begin(), lengths.end()));
   spec.min_concurrency = question.min_concurrency;
   spec.min_kernel_block = question.min_kernel_block;

@@ -180,7 +180,7 @@ void add_memory_options(CLI::App& command, BootOptions& options) {
 void add_boot_command(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("boot", "Say whether an engine will start, what it prints, what fails first");
   const auto options = std::make_shared<BootOptions>();
-  add_scenario_options(*command, options->scenario, *usual_start().rules);
+  add_scenario_options(*command, options->scenario);
   describe_one_pack(*command);
   describe_one_length(*command);
   add_memory_options(*command, *options);
@@ -201,9 +201,7 @@ void add_boot_command(CLI::App& app, CommandAction& action) {
       "      --max-model-len 128k\n"
       "  hybridkv boot qwen3.5-397b --engine {today} --format json\n"
       "\n"
-      "The rules are those of {today} where neither --engine nor the scenario says\n"
-      "others. docs/boot.md says what is estimated. The exit code is 3 where it does\n"
-      "not boot."));
+      "docs/boot.md says what is estimated. The exit code is 3 where it does not boot."));
   command->callback([options, &action] { action = [options] { return run_boot(*options); }; });
 }
 

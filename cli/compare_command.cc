@@ -125,7 +125,7 @@ void add_compare_command(CLI::App& app, CommandAction& action) {
       "What differs is marked with *. A setting that is refused is a column that says\n"
       "so; only where all are refused the exit code is 2.\n"
       "\nExamples:\n"
-      "  hybridkv compare qwen3.5-397b --pack 1 --engine {default},{today}\n"
+      "  hybridkv compare qwen3.5-397b --pack 1 --engine {packs},{today}\n"
       "  hybridkv compare qwen3.5-397b --pack 1 --engines all --trace trace.jsonl\n"
       "  hybridkv compare qwen3.5-397b --pack 1,3,5,15\n"
       "  hybridkv compare --model Qwen3.5-4B,Qwen3.5-9B --memory 40G \\\n"

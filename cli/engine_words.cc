@@ -28,12 +28,12 @@ std::string_view first_through(ForwardPath path) {
 }  // namespace
 
 std::string with_engines(std::string help) {
-  const std::string_view usual = default_rules()->name;
+  const Engine& today = engine_of_today();
   const std::pair<std::string_view, std::string_view> words[] = {
-      {"{default}", usual},
-      {"{family}", usual.substr(0, usual.find('-'))},
-      {"{today}", usual_start().rules->name},
-      {"{command}", usual_start().command ? usual_start().command->programs.front() : std::string_view("COMMAND")},
+      {"{packs}", default_rules()->name},
+      {"{family}", today.rules->name.substr(0, today.rules->name.find('-'))},
+      {"{today}", today.rules->name},
+      {"{command}", today.command ? today.command->programs.front() : std::string_view("COMMAND")},
       {"{tree}", first_through(ForwardPath::tree)},
       {"{slots}", first_through(ForwardPath::slots)}};
   for (const auto& [word, name] : words)

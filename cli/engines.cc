@@ -10,7 +10,6 @@
 #include "cli/offers.h"
 #include "cli/values.h"
 #include "planner/engine_rules.h"
-#include "report/engine_answers.h"
 
 namespace hybridkv {
 
@@ -89,12 +88,8 @@ void show_notes(const std::vector<CompareSetting>& settings) {
   show_notes(notes);
 }
 
-void write_answers(const ScenarioOptions& options, const OutputOptions& output,
-                   const std::function<std::string(const ScenarioOptions&)>& answer) {
-  if (options.engines.empty()) {
-    write_output(answer(options));
-    return;
-  }
+std::vector<EngineAnswer> engine_answers(const ScenarioOptions& options,
+                                         const std::function<std::string(const ScenarioOptions&)>& answer) {
   for (const std::string* const file : {&options.scenario, &options.model})
     if (*file == standard_input)
       throw InputError("--engines: standard input can be read once, and every engine is asked; give a file");
@@ -114,7 +109,14 @@ void write_answers(const ScenarioOptions& options, const OutputOptions& output,
   }
   if (std::none_of(answers.begin(), answers.end(), [](const EngineAnswer& one) { return one.refused.empty(); }))
     throw InputError(refusals_text(answers));
-  write_output(render_engine_answers(answers, output.format(), output.style()));
+  return answers;
+}
+
+void write_answers(const ScenarioOptions& options, const OutputOptions& output,
+                   const std::function<std::string(const ScenarioOptions&)>& answer) {
+  write_output(options.engines.empty()
+                   ? answer(options)
+                   : render_engine_answers(engine_answers(options, answer), output.format(), output.style()));
 }
 
 }  // namespace hybridkv

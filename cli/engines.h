@@ -8,6 +8,7 @@
 #include "ask/compare/compare_settings.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
+#include "report/engine_answers.h"
 
 namespace hybridkv {
 
@@ -30,10 +31,13 @@ std::vector<CompareSetting> any_settings(const ScenarioOptions& options);
 /// Says on standard error what was assumed of the models of these settings, each once.
 void show_notes(const std::vector<CompareSetting>& settings);
 
-/// What a command writes to standard output: its answer, or under each release of --engines its answer. A release that
-/// refuses the question says so in its place. `answer`: the rendered text for a release, given the options with it.
-/// Throws InputError where --engines cannot be followed, and where all refuse: the refusal where it is one and the
-/// same, else all of them.
+/// The answers under each release of --engines, which is given. A release that refuses the question says so in its place.
+/// `answer`: the rendered text for a release, given the options with it. Throws InputError where --engines cannot be
+/// followed, and where all refuse: the refusal where it is one and the same, else all of them.
+std::vector<EngineAnswer> engine_answers(const ScenarioOptions& options,
+                                         const std::function<std::string(const ScenarioOptions&)>& answer);
+
+/// What a command writes to standard output: its answer, or where --engines is given that of each release.
 void write_answers(const ScenarioOptions& options, const OutputOptions& output,
                    const std::function<std::string(const ScenarioOptions&)>& answer);
 

@@ -15,6 +15,7 @@
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
+#include "report/recommend/recommend_engines.h"
 #include "report/recommend/recommend_report.h"
 #include "report/replay/checkpoint_report.h"
 #include "scenarios/number.h"
@@ -131,11 +132,8 @@ RecommendQuestion question_of(const RecommendOptions& options, const Scenario& s
   return question;
 }
 
-std::string recommended(const RecommendOptions& options) {
+RecommendAnswer recommended(const RecommendOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
-  if (options.checkpoints)
-    return render_checkpoints(advise_checkpoints(scenario, retentions_of(options)), options.output.format(),
-                              options.output.style());
   show_notes(left_out_of_search(scenario));
   Progress progress(options.output.quiet);
   const auto watch = [&](const RecommendProgress& at) {
@@ -143,15 +141,41 @@ std::string recommended(const RecommendOptions& options) {
   };
   RecommendAnswer answer = recommend_scenario(scenario, question_of(options, scenario), watch);
   add_commands(answer, scenario, replayed_words(options));
-  return render_recommend(answer, options.output.format(), options.output.style());
+  return answer;
+}
+
+std::string rendered(const RecommendOptions& options) {
+  const Format format = options.output.format();
+  if (options.checkpoints)
+    return render_checkpoints(advise_checkpoints(read_scenario(options.scenario), retentions_of(options)), format,
+                              options.output.style());
+  return render_recommend(recommended(options), format, options.output.style());
+}
+
+RecommendOptions under(RecommendOptions options, const ScenarioOptions& scenario) {
+  options.scenario = scenario;
+  return options;
+}
+
+/// Which engine to take, for people.
+std::string verdict_on_engines(const RecommendOptions& options) {
+  std::vector<EngineRecommendation> engines;
+  const std::vector<EngineAnswer> answers = engine_answers(options.scenario, [&](const ScenarioOptions& one) {
+    engines.push_back({one.release, recommended(under(options, one)), {}});
+    return std::string();
+  });
+  for (const EngineAnswer& answer : answers)
+    if (!answer.refused.empty()) engines.push_back({answer.release, {}, answer.refused});
+  return render_people(recommend_engines(engines), options.output.format(), options.output.style());
 }
 
 int run_recommend(const RecommendOptions& options) {
-  write_answers(options.scenario, options.output, [&](const ScenarioOptions& one) {
-    RecommendOptions under = options;
-    under.scenario = one;
-    return recommended(under);
-  });
+  const Format format = options.output.format();
+  if (!options.scenario.engines.empty() && !options.checkpoints && format != Format::json && format != Format::csv)
+    write_output(verdict_on_engines(options));
+  else
+    write_answers(options.scenario, options.output,
+                  [&](const ScenarioOptions& one) { return rendered(under(options, one)); });
   return exit_fine;
 }
 

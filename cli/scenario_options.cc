@@ -15,6 +15,7 @@
 #include "cli/engine_command.h"
 #include "cli/offers.h"
 #include "cli/values.h"
+#include "engines/engine.h"
 #include "report/text.h"
 #include "scenarios/flags_alone.h"
 #include "scenarios/key_flags.h"
@@ -161,16 +162,16 @@ void lay_over(ScenarioFile& file, const ScenarioOptions& options, bool with_key_
 
 }  // namespace
 
-void add_scenario_options(CLI::App& command, ScenarioOptions& options, const EngineRules& usual) {
+void add_scenario_options(CLI::App& command, ScenarioOptions& options) {
   command
       .add_option("SCENARIO", options.scenario,
                   "scenario file, - for standard input, the name of one that comes with hybridkv (qwen3.5-397b, "
                   "example), or a model as --model takes it")
       ->type_name("");
-  add_scenario_flags(command, options, usual);
+  add_scenario_flags(command, options);
 }
 
-void add_scenario_flags(CLI::App& command, ScenarioOptions& options, const EngineRules& usual) {
+void add_scenario_flags(CLI::App& command, ScenarioOptions& options) {
   options.command = &command;
   command.add_option("--set", options.overrides, "override a scenario value, or take it back by null; may be repeated")
       ->type_name("KEY=VALUE")
@@ -185,7 +186,7 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options, const Engin
   command
       .add_option("--engine", options.release,
                   fmt::format("release whose rules the plan follows: {} (default: the scenario's, else {})",
-                              fmt::join(release_names(), " or "), usual.name))
+                              fmt::join(release_names(), " or "), engine_of_today().rules->name))
       ->check(offers({{offered_words_of("engine.release")}, true}))
       ->type_name("RELEASE");
   command
@@ -208,7 +209,7 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options, const Engin
   command
       .add_option("--mode", options.cache_mode,
                   fmt::format("where states are kept for prefix caching: none, align or all (default: the scenario's, "
-                              "else none; from {} on align)",
+                              "else as the release does it: align from {} on)",
                               first_engine_that(&EngineRules::caches_by_default)))
       ->check(offers({{offered_words_of("engine.cache_mode")}, true}))
       ->type_name("MODE");

@@ -40,8 +40,8 @@ struct ScenarioOptions {
 };
 
 /// Adds SCENARIO, --set, --model, --engine, --backend-profile, --pack, --tp, --memory, --max-model-len, --mode,
-/// --kv-dtype, --ssm-dtype and --command to a command. `usual`: the release that it takes where none is asked for.
-void add_scenario_options(CLI::App& command, ScenarioOptions& options, const EngineRules& usual = *EngineSpec{}.rules);
+/// --kv-dtype, --ssm-dtype and --command to a command.
+void add_scenario_options(CLI::App& command, ScenarioOptions& options);
 
 /// What was given to the flag of that key; null where the key has no flag of its own.
 std::string* option_of_key(ScenarioOptions& options, std::string_view key);
@@ -53,7 +53,7 @@ std::string typed_command(const CLI::App& command);
 std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptions& options);
 
 /// The flags of add_scenario_options without SCENARIO, for commands that take several.
-void add_scenario_flags(CLI::App& command, ScenarioOptions& options, const EngineRules& usual = *EngineSpec{}.rules);
+void add_scenario_flags(CLI::App& command, ScenarioOptions& options);
 
 /// Says in the help of a command that its answer is of one pack, or of one length.
 void describe_one_pack(CLI::App& command);

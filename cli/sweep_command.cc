@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "ask/replay/sweep.h"
@@ -20,6 +22,7 @@
 #include "report/field.h"
 #include "report/human.h"
 #include "report/replay/sweep_file.h"
+#include "report/replay/sweep_table.h"
 #include "scenarios/model_reader.h"
 #include "scenarios/sweep_axes.h"
 
@@ -32,6 +35,8 @@ struct SweepOptions {
   SimpleTraffic traffic;
   std::string output;
   std::string format;
+  std::vector<std::string> columns;
+  std::string pivot;
   std::string shard = "1/1";
   std::int64_t threads = 0;
   bool resume = false;
@@ -41,6 +46,9 @@ struct SweepOptions {
   bool quiet = false;
 };
 
+/// A table is for people, and all of it is held.
+constexpr std::int64_t most_points_of_table = 10'000;
+
 /// The reader of standard output has gone; what is left to do would be for nobody.
 struct NobodyReads {};
 
@@ -48,8 +56,21 @@ void write_rows_to_stdout(const std::string& text) {
   if (!write_output_piece(text)) throw NobodyReads();
 }
 
+/// The form for people that is asked for; nothing where rows are.
+std::optional<Format> people_format(const SweepOptions& options) {
+  const std::optional<Format> format = parse_format(options.format);
+  const bool is_for_people = format == Format::table || format == Format::markdown;
+  if (is_for_people) return format;
+  if (options.columns.empty() && options.pivot.empty()) return std::nullopt;
+  const std::string flag = options.pivot.empty() ? "--columns" : "--pivot " + options.pivot;
+  if (!options.format.empty())
+    throw InputError(fmt::format("{}: rows of {} have all columns; take --format table or markdown", flag,
+                                 options.format));
+  return Format::table;
+}
+
 SweepFormat format_of(const SweepOptions& options) {
-  if (!options.format.empty()) return *parse_sweep_format(options.format);
+  if (const auto format = parse_sweep_format(options.format)) return *format;
   return options.output.ends_with(".csv") ? SweepFormat::csv : SweepFormat::jsonl;
 }
 
@@ -116,42 +137,89 @@ std::vector<std::int64_t> points_of(const Shard& shard, std::int64_t begin, std:
   return points;
 }
 
-/// Makes all rows of the shard that are not there yet; returns what became of all its points.
-PointCounts sweep_shard(const SweepOptions& options, const ScenarioSweep& sweep, const SweepRows& rows,
-                        const Shard& shard, RowFile* file) {
+/// Answers the points of the shard from the `first` on, on as many threads as are asked for: `make` what is wanted of
+/// some of them, `take` it in their order.
+template <class Piece>
+void answer_in_order(const SweepOptions& options, const ScenarioSweep& sweep, const Shard& shard, std::int64_t first,
+                     const std::function<Piece(const std::vector<SweepPoint>&)>& make,
+                     const std::function<void(Piece)>& take) {
   const std::int64_t num_points = shard.num_points(sweep.num_points());
-  FinishedRows finished;
-  if (file && options.resume) finished = finished_rows(*file, options.output, rows, shard);
-  if (file) file->continue_at(finished.bytes, finished.torn_line);
-  const auto write = [&](const std::string& text) { file ? file->append(text) : write_rows_to_stdout(text); };
-  if (finished.bytes == 0) write(rows.heading());
-
-  const std::int64_t remaining = num_points - finished.rows;
+  const std::int64_t remaining = num_points - first;
   const std::int64_t threads = num_threads(options);
   const std::int64_t piece = sweep_piece_size(question_of(options), remaining, threads);
-  const AxisCells cells(sweep);
-  PointCounts counts = finished.counts;
-  Progress progress(options.quiet);
-  do_in_order(OrderedWork<SweepPiece>{
+  do_in_order(OrderedWork<Piece>{
       .num_pieces = (remaining + piece - 1) / piece,
       .threads = threads,
       .make_worker =
           [&] {
             const auto worker = std::make_shared<SweepWorker>(sweep, question_of(options));
             return [&, worker](std::int64_t number) {
-              const std::int64_t begin = finished.rows + number * piece;
-              const auto points = points_of(shard, begin, std::min(begin + piece, num_points));
-              return piece_of(worker->answer(points), rows, cells);
+              const std::int64_t begin = first + number * piece;
+              return make(worker->answer(points_of(shard, begin, std::min(begin + piece, num_points))));
             };
           },
-      .take =
-          [&](SweepPiece made) {
-            write(made.rows);
-            counts += made.counts;
-            progress.bar("sweep", counts.total() - finished.rows, remaining, "points");
-          }});
+      .take = take});
+}
+
+/// Makes all rows of the shard that are not there yet; returns what became of all its points.
+PointCounts sweep_shard(const SweepOptions& options, const ScenarioSweep& sweep, const SweepRows& rows,
+                        const Shard& shard, RowFile* file) {
+  FinishedRows finished;
+  if (file && options.resume) finished = finished_rows(*file, options.output, rows, shard);
+  if (file) file->continue_at(finished.bytes, finished.torn_line);
+  const auto write = [&](const std::string& text) { file ? file->append(text) : write_rows_to_stdout(text); };
+  if (finished.bytes == 0) write(rows.heading());
+
+  const AxisCells cells(sweep);
+  PointCounts counts = finished.counts;
+  Progress progress(options.quiet);
+  const std::int64_t remaining = shard.num_points(sweep.num_points()) - finished.rows;
+  answer_in_order<SweepPiece>(
+      options, sweep, shard, finished.rows,
+      [&](const std::vector<SweepPoint>& points) { return piece_of(points, rows, cells); },
+      [&](const SweepPiece& made) {
+        write(made.rows);
+        counts += made.counts;
+        progress.bar("sweep", counts.total() - finished.rows, remaining, "points");
+      });
   if (file) file->finish();
   return counts;
+}
+
+/// Sweeps the shard into one table, which is written at the end.
+PointCounts sweep_into_table(const SweepOptions& options, const ScenarioSweep& sweep, const SweepRows& rows,
+                             const Shard& shard, Format format) {
+  const std::int64_t num_points = shard.num_points(sweep.num_points());
+  if (num_points > most_points_of_table)
+    throw InputError(fmt::format("{} are too many for a table, which takes {}; take --format csv or jsonl",
+                                 human_plural(num_points, "point"), human_count(most_points_of_table)));
+  if (options.resume) throw InputError("--resume continues rows; a table is made at once, leave it out");
+  if (!options.output.empty())
+    refuse_overwriting(options.output, {Overwrite::no, {options.scenario.scenario, config_in(options.scenario.model),
+                                                        sweep_trace_file(sweep, question_of(options))}});
+  SweepTable table(rows, {options.columns, options.pivot});
+  const AxisCells cells(sweep);
+  PointCounts counts;
+  Progress progress(options.quiet);
+  answer_in_order<std::vector<SweepPoint>>(
+      options, sweep, shard, 0, [](const std::vector<SweepPoint>& points) { return points; },
+      [&](const std::vector<SweepPoint>& points) {
+        for (const SweepPoint& point : points) {
+          table.add(point, cells.at(point.point));
+          counts.add(point.status);
+        }
+        progress.bar("sweep", counts.total(), num_points, "points");
+      });
+  const bool is_shown = options.output.empty();
+  const std::string text = render_people(table.document(), format, is_shown ? OutputOptions().style() : Style());
+  if (is_shown) write_output(text);
+  else write_file(options.output, text);
+  return counts;
+}
+
+int exit_code_of(const SweepOptions& options, const PointCounts& counts) {
+  if (!options.quiet) write_message("hybridkv: " + to_string(counts));
+  return counts.fault > 0 ? exit_fault_found : exit_fine;
 }
 
 int run_sweep_command(SweepOptions options) {
@@ -167,6 +235,8 @@ int run_sweep_command(SweepOptions options) {
     return exit_fine;
   }
   const SweepRows rows = rows_of(options, sweep);
+  if (const std::optional<Format> format = people_format(options))
+    return exit_code_of(options, sweep_into_table(options, sweep, rows, shard, *format));
   std::unique_ptr<RowFile> file;
   if (!options.output.empty()) {
     // A file with rows is looked at below; those of the same sweep are continued.
@@ -184,17 +254,29 @@ int run_sweep_command(SweepOptions options) {
   } catch (const NobodyReads&) {
     return exit_fine;
   }
-  if (!options.quiet) write_message("hybridkv: " + to_string(counts));
-  return counts.fault > 0 ? exit_fault_found : exit_fine;
+  return exit_code_of(options, counts);
 }
 
 void add_sweep_options(CLI::App& command, SweepOptions& options) {
   command
       .add_option("--output,-o", options.output, "file for the rows, written as they come (default: standard output)")
       ->type_name("FILE");
-  command.add_option("--format,-f", options.format, "jsonl or csv (default: csv where FILE ends in .csv, else jsonl)")
-      ->check(one_of(names_of(sweep_format_names)))
+  command
+      .add_option("--format,-f", options.format,
+                  "jsonl or csv, a row a point as it comes (default: csv where FILE ends in .csv, else jsonl); table or "
+                  "markdown, all of them at the end, for people")
+      ->check(one_of({"jsonl", "csv", "table", "markdown"}))
       ->type_name("FORMAT");
+  command
+      .add_option("--columns", options.columns,
+                  "columns of a table, by their names in csv (default: block, bytes of a request, how many fit, hits)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  command
+      .add_option("--pivot", options.pivot,
+                  "one column as a table: values of the last axis across, those of the others down")
+      ->excludes("--columns")
+      ->type_name("COLUMN");
   command.add_flag("--resume", options.resume, "continue FILE where a killed run of the same sweep stopped");
   command.add_option("--shard", options.shard, "only every N-th point, from the I-th on; `hybridkv merge` joins them")
       ->type_name("I/N");
@@ -234,7 +316,8 @@ void add_sweep_command(CLI::App& app, CommandAction& action) {
       "  hybridkv sweep example --mode none,align,all --model Qwen3.5-4B,Qwen3.5-9B\n"
       "  hybridkv sweep qwen3.5-397b --simulate --requests 200 -o hits.jsonl \\\n"
       "      --set simulate.retention_interval_tokens='[null, 0, 8448]'\n"
-      "  hybridkv sweep qwen3.5-397b --simulate --engines all --memory 20G,40G,80G\n"
+      "  hybridkv sweep qwen3.5-397b --simulate --engines all --memory 20G,40G,80G \\\n"
+      "      --requests 500 --pivot hit_rate\n"
       "  hybridkv sweep my.yaml -o rows.jsonl --resume       # go on after a kill\n"
       "  hybridkv sweep my.yaml --shard 2/8 -o rows-2.jsonl  # second of eight machines");
   command->callback([options, &action] { action = [options] { return run_sweep_command(*options); }; });

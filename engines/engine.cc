@@ -38,7 +38,7 @@ AnyCache replayed_cache(const CachePlan& plan, const ModelSpec& model, const Eng
   return cache;
 }
 
-const Engine& usual_start() {
+const Engine& engine_of_today() {
   for (const Engine* const engine : all_engines())
     if (engine->start != nullptr && engine->successor == nullptr) return *engine;
   return *all_engines().front();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engines/engine.h"
 #include "planner/default_mode.h"
 #include "scenarios/engine_words.h"
 #include "scenarios/key_builders.h"
@@ -72,8 +73,8 @@ std::string with_one_allocation() {
 }
 
 void add_release_keys(Section<EngineSpec>& keys) {
-  keys.choice(with_choices(key("release", fmt::format("the engine whose rules the plan follows; default {}, that of "
-                                                      "the packs", default_rules()->name)),
+  keys.choice(with_choices(key("release", fmt::format("the engine whose rules the plan follows; default {}",
+                                                      engine_of_today().rules->name)),
                            release_names()),
               &EngineSpec::rules, rules_named)
       .choice(with_choices(key("backend_profile", "what the attention and state backends of a machine declare: kernel "
@@ -149,7 +150,8 @@ void add_strategy_keys(Section<EngineSpec>& keys) {
 
 void add_block_keys(Section<EngineSpec>& keys) {
   keys.choice(with_choices(key("cache_mode", "where recurrent states are kept for prefix caching: nowhere, where a "
-                                             "scheduled chunk ends on a block boundary, at every one; default none"),
+                                             "scheduled chunk ends on a block boundary, at every one; default: as the "
+                                             "release does it unless told otherwise"),
                            names_of(cache_mode_names)),
               &EngineSpec::cache_mode, parse_cache_mode);
   KeyInfo pack = count("attention_pack_size", "N, full-attention layers that share one page; a list or a range plans "
@@ -338,7 +340,8 @@ const Section<Scenario>& scenario_keys() {
              [](ReadContext& context, const std::string& path, const YamlNode& node, Scenario& scenario) {
                scenario.model = read_model(context, path, node);
              })
-        .section(required(key("engine", "")), &Scenario::engine, engine_keys())
+        .section(required(key("engine", "")), &Scenario::engine, engine_keys(),
+                 EngineSpec{.rules = engine_of_today().rules})
         .section(required(key("limits", "")), &Scenario::limits, limits_keys())
         .section(key("workspace", ""), &Scenario::workspace,
                  workspace_keys())

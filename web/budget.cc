@@ -49,7 +49,7 @@ std::string budget_answer(const Json& question) {
   const std::string share = text_of(question, "utilization");
   const CountedWeights weights = weights_of(text_of(question, "weights"), question, gpu);
   const MemoryBudget budget = memory_budget(gpu, utilization_of(share), weights.bytes, std::nullopt,
-                                            *usual_start().start);
+                                            *engine_of_today().start);
   if (budget.available_bytes <= 0)
     throw InputError(fmt::format("weights: {} of weights and {} beside them leave nothing of {} of {}; take more ranks",
                                  human_bytes(budget.weights_bytes), human_bytes(budget.beside_bytes), share, gpu.name));

@@ -31,10 +31,12 @@ struct DecidedStart {
   std::int64_t max_num_seqs = 0;
 };
 
-/// The engine that the file names; a name of none is refused as the scenario is read.
+/// The engine that the file means; a name of none is refused as the scenario is read.
 const Engine& engine_named(const ScenarioFile& file) {
-  const EngineRules* const rules = rules_named(file.root.find("engine")->find("release")->text);
-  return rules ? engine_of(*rules) : usual_start();
+  const YamlNode* const engine = file.root.find("engine");
+  const YamlNode* const release = engine ? engine->find("release") : nullptr;
+  const EngineRules* const rules = release ? rules_named(release->text) : nullptr;
+  return rules ? engine_of(*rules) : engine_of_today();
 }
 
 DecidedStart decided(const BootQuestion& question) {
@@ -43,7 +45,6 @@ DecidedStart decided(const BootQuestion& question) {
   const auto set = [&](const char* key, const std::string& value) {
     if (!is_asked(file, "engine", key)) apply_override(file, fmt::format("engine.{}", key), value, boot_default);
   };
-  set("release", std::string(usual_start().rules->name));
   const Engine& engine = engine_named(file);
   if (!engine.start)
     throw located(not_known_of(*engine.rules, "how {} starts", "hybridkv plan shows how it shares memory"),

@@ -65,7 +65,7 @@ struct BootAnswer {
   bool boots() const { return failures.empty(); }
 };
 
-/// Plans the start of an engine: what it prints, and what stops it. The release is that of usual_start where the
+/// Plans the start of an engine: what it prints, and what stops it. The release is that of today where the
 /// scenario says none. Throws InputError as read_scenario, plan_scenario and counted_weights, and where nobody knows
 /// how it starts.
 BootAnswer boot(const BootQuestion& question);

@@ -10,8 +10,8 @@
 
 namespace hybridkv {
 
-/// What is searched of either release; of 0.33 without mode all.
-inline constexpr EngineAxis axes_of_vllm_0_33[] = {{&search_axis::packs}, {&search_axis::block_sizes},
+/// What is searched of either release; of 0.33 without mode all, and without packs, which no release has.
+inline constexpr EngineAxis axes_of_vllm_0_33[] = {{&search_axis::packs, tried<1>}, {&search_axis::block_sizes},
                                                    modes_without_all, {&search_axis::match_units},
                                                    {&search_axis::retentions}};
 inline constexpr EngineAxis axes_of_vllm_2026_06[] = {{&search_axis::packs}, {&search_axis::block_sizes}, all_modes,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engines/engine.h"
 #include "planner/primary_attention.h"
 #include "report/human.h"
 #include "report/plan/plan_table.h"
@@ -19,6 +20,16 @@ using nlohmann::ordered_json;
 std::string retention_text(const Candidate& candidate) {
   if (!candidate.retention_tokens) return "all";
   return *candidate.retention_tokens == 0 ? "last" : human_count(*candidate.retention_tokens);
+}
+
+/// The packs that were searched, with the way to more where the engine's releases have no more.
+std::string packs_text(const Recommendation& result) {
+  const Engine& engine = engine_of(*result.layout_of(result.pick).engine.rules);
+  const EngineAxis* const packs = axis_of(engine, search_axis::packs);
+  const std::string text = human_list(result.space.packs);
+  const bool is_as_released = packs && std::equal(packs->values.begin(), packs->values.end(),
+                                                  result.space.packs.begin(), result.space.packs.end());
+  return is_as_released ? text + ", as in every release; --packs 1..6 also searches what PR 35703 adds" : text;
 }
 
 std::string floors_text(const SearchSpace& space) {
@@ -66,7 +77,7 @@ std::string search_text(const Recommendation& result) {
 }
 
 void add_space_of_blocks(Facts& facts, const Recommendation& result) {
-  facts.entries.emplace_back("packs", human_list(result.space.packs));
+  facts.entries.emplace_back("packs", packs_text(result));
   facts.entries.emplace_back("block sizes", floors_text(result.space));
   facts.entries.emplace_back("modes", names_text(result.space.modes));
   facts.entries.emplace_back("match units", match_units_text(result.space));

@@ -71,10 +71,10 @@ class SweepRows {
   std::string heading() const;
   /// The line of one point. Pre: one value per axis.
   std::string row(const SweepPoint& point, const std::vector<Cell>& axes) const;
-
- private:
+  /// The same, one cell a column.
   std::vector<Cell> cells(const SweepPoint& point, const std::vector<Cell>& axes) const;
 
+ private:
   SweepRowSpec spec_;
   std::vector<Field<SweepPoint>> fields_;  // behind the axes
   std::vector<std::string> keys_;  // JSON Lines: what stands before the value of each column

@@ -70,7 +70,7 @@ TEST_CASE("fault: what the simulator refuses has the scenario's name and place")
   } catch (const InputError& error) {
     CAPTURE(error.what());
     CHECK(std::string(error.what()).find("simulate.watermark") != std::string::npos);
-    CHECK(std::string(error.what()).starts_with("small.yaml:7:"));
+    CHECK(std::string(error.what()).starts_with("small.yaml:8:"));
   }
 }
 

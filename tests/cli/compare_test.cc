@@ -62,7 +62,7 @@ TEST_CASE("law: --engine, --vary, --set with a list and files compare the same")
   const ScratchFolder scratch;
   const std::string start = "model: Qwen3.5-397B-A17B\nlimits: {max_model_len: 32768}\nengine:\n  tensor_parallel: 2\n"
                             "  ssm_dtype: fp32\n  kv_dtype: bf16\n  cache_mode: align\n  memory: 40 GiB\n";
-  const std::string june = scratch.file("june.yaml", start);
+  const std::string june = scratch.file("june.yaml", start + "  release: vllm-2026-06\n");
   const std::string now = scratch.file("now.yaml", start + "  release: vllm-0.33\n");
   const Json files = compared("compare " + june + " " + now);
   CHECK(files["rows"] == json["rows"]);

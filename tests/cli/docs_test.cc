@@ -87,6 +87,8 @@ TEST_CASE("golden: the commands of docs/doctor.md print what it shows") { requir
 
 TEST_CASE("golden: the commands of docs/releases.md print what it shows") { require_printed("docs/releases.md", 3); }
 
+TEST_CASE("golden: the commands of docs/sweep.md print what it shows") { require_printed("docs/sweep.md", 1); }
+
 TEST_CASE("golden: the commands of docs/transfer.md print what it shows") { require_printed("docs/transfer.md", 7); }
 
 TEST_CASE("law: docs/samples has the files that its README names, and no others") {

@@ -136,7 +136,7 @@ TEST_CASE("edge: files and folders of the user that end in .part are left alone"
     fs::remove(folder / "out");
   }
   const std::string verify =
-      "verify --model Qwen3.5-0.8B --memory 40MiB --max-model-len 100 --pack 3 --set verify.requests=[30] -q ";
+      "verify --model Qwen3.5-0.8B --memory 80MiB --max-model-len 100 --pack 3 --set verify.requests=[30] -q ";
   CHECK(inputs.run(verify + "--export export").exit_code == 0);
   CHECK(fs::exists(folder / "export" / "plan.json"));
   for (const char* name : {"out.part", "out.npy.part", "lse.npy.part", "export.part/mine"})

@@ -94,7 +94,7 @@ TEST_CASE("edge: a kind that a scenario cannot have is left out of all, and refu
   if (!has_gnuplot()) return;
   const PlotFolder folder;
   const std::string small =
-      "--model Qwen3.5-4B --memory 4GiB --max-model-len 4096 --set engine.cache_mode=align "
+      "--model Qwen3.5-4B --engine vllm-2026-06 --memory 4GiB --max-model-len 4096 --mode align "
       "--set engine.max_num_batched_tokens=256 -o " +
       folder.path.string();
   const ProgramRun all = run_program("plot " + small);

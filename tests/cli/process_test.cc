@@ -34,7 +34,7 @@ const std::string harmless_commands[] = {"--help",
                                 "simulate --block-size 16 --num-blocks 200 --requests 20 -q",
                                 "sweep qwen3.5-397b --pack 1 -q",
                                 "sweep qwen3.5-397b --dry-run",
-                                "verify --model Qwen3.5-0.8B --memory 40MiB --max-model-len 100 --pack 3 --set "
+                                "verify --model Qwen3.5-0.8B --memory 80MiB --max-model-len 100 --pack 3 --set "
                                 "verify.requests=[30] -q"};
 
 }  // namespace
@@ -122,7 +122,7 @@ TEST_CASE("edge: names that the system refuses are bad input, never a bug") {
     }
     for (const std::string& arguments :
          {"plot qwen3.5-397b block-size -q -o " + name + "/x", "report qwen3.5-397b --no-verify -q -o " + name + "/x",
-          "verify --model Qwen3.5-0.8B --memory 40MiB --max-model-len 100 --set "
+          "verify --model Qwen3.5-0.8B --memory 80MiB --max-model-len 100 --set "
           "verify.requests=[30] -q --pack 3 --export " +
               name + "/x"}) {
       if (name == "folder" || name.find(',') != std::string::npos) continue;
@@ -171,7 +171,7 @@ TEST_CASE("edge: what may not be read or written is bad input") {
         "plot qwen3.5-397b -q -o secret/new",
         "plot qwen3.5-397b -q -o .",
         "report qwen3.5-397b -q -o secret",
-        "verify --model Qwen3.5-0.8B --memory 40MiB --max-model-len 100 --pack 3 -q --export secret/new"}) {
+        "verify --model Qwen3.5-0.8B --memory 80MiB --max-model-len 100 --pack 3 -q --export secret/new"}) {
     CAPTURE(arguments);
     const ProgramRun run = run_shell(anybody + arguments);
     CAPTURE(run.output);

@@ -30,8 +30,8 @@ TEST_CASE("law: every output says whose rules it shows") {
        {"plan", "explain", "verify --pack 1", "simulate --requests 20", "recommend --requests 20 --pack 1"}) {
     CAPTURE(command);
     const std::string arguments = std::string(command) + " --model Qwen3.5-0.8B --memory 1GiB --max-model-len 4k";
-    CHECK(contains(run_program(arguments).output, "vLLM main of June 2026 with PR 35703"));
-    CHECK(contains(run_program(arguments + " --engine vllm-0.33").output, "vLLM 0.33.0"));
+    CHECK(contains(run_program(arguments).output, "vLLM 0.33.0"));
+    CHECK(contains(run_program(arguments + " --engine vllm-2026-06").output, "vLLM main of June 2026 with PR 35703"));
   }
 }
 

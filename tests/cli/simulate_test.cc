@@ -142,8 +142,10 @@ TEST_CASE("golden: with the null block a pool of 69 blocks ends requests of up t
 TEST_CASE("edge: what makes rates misleading is said beside them") {
   CHECK(contains(run_program("simulate --block-size 16 --num-blocks 4 --requests 20").output,
                  "20 requests do not fit the pool even alone (it holds 48 tokens of one)"));
-  CHECK(contains(run_program("simulate --model Qwen3.5-4B --memory 10GiB --max-model-len 8192 --requests 20").output,
+  const std::string asked = "simulate --model Qwen3.5-4B --memory 10GiB --max-model-len 8192 --requests 20";
+  CHECK(contains(run_program(asked + " --mode none").output,
                  "mode none keeps no states, so no prefix is ever found"));
+  CHECK_FALSE(contains(run_program(asked).output, "mode none"));  // which is no default of today's release
 }
 
 TEST_CASE("edge: flags win over the scenario, and say so where they are wrong") {
@@ -208,7 +210,7 @@ TEST_CASE("edge: bad values of the section simulate have their place") {
     CHECK(contains(run.output, message));
   };
   const std::string file = HYBRIDKV_TEST_DATA "/scenarios/bad_simulate.yaml";
-  refused("'" + file + "'", "bad_simulate.yaml:8:22: simulate.match_unit_tokens: 100 does not divide the block of 528");
+  refused("'" + file + "'", "bad_simulate.yaml:8:22: simulate.match_unit_tokens: 100 does not divide the block of 576");
   refused("'" + file + "' --match-unit 16",
           "bad_simulate.yaml:12:37: simulate.trace.prompts[1].shared_tokens: must be 0 to 10, is 11");
   refused("prefix-copies --match-unit 100", "--match-unit 100: simulate.match_unit_tokens: 100 does not divide");

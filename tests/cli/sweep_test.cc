@@ -173,7 +173,7 @@ TEST_CASE("edge: what the simulator refuses has its reason too, in the words of 
 
 TEST_CASE("golden: a sweep that verifies says what was found") {
   const std::vector<json> rows =
-      swept_rows("--model Qwen3.5-0.8B --memory 40MiB --max-model-len 100 --pack 3,6 --verify "
+      swept_rows("--model Qwen3.5-0.8B --memory 40MiB --max-model-len 100 --pack 3,6 --engine vllm-2026-06 --verify "
               "--set verify.requests='[[30], [100000]]' --set verify.pack_sizes=3");
   REQUIRE(rows.size() == 4);
   CHECK(rows[0]["verification"] == "passed");
@@ -191,7 +191,7 @@ TEST_CASE("golden: models as a list, and null for the default of a key") {
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK(rows[i]["model"] == (i % 2 == 0 ? "Qwen3.5-4B" : "Qwen3.5-9B"));
     CHECK(rows[i]["engine.block_size_tokens"] == (i < 2 ? json() : json(256)));
-    CHECK(rows[i]["block_size_tokens"] == (i < 2 ? 528 : 768));
+    CHECK(rows[i]["block_size_tokens"] == (i < 2 ? 576 : 768));
   }
 }
 
@@ -404,4 +404,25 @@ TEST_CASE("golden: a dry run counts the points of a huge sweep, a wrong value is
   require_refused("sweep qwen3.5-397b --shard 3/2", "--shard 3/2: write I/N with I from 1 to N, like 2/8");
   require_refused("sweep qwen3.5-397b -o /no/such/folder/x.csv",
                   "-o /no/such/folder/x.csv: cannot be written: No such file");
+}
+
+TEST_CASE("golden: a sweep as a table, as a pivot in Markdown, and into a file that is not replaced") {
+  const std::string asked = "sweep --model Qwen3.5-4B --memory 20GiB --max-model-len 8k --tp 1,3 --kv-dtype bf16,fp8 ";
+  const ProgramRun table = run_program(asked + "--format table --quiet");
+  CHECK(table.exit_code == 0);
+  CHECK(contains(table.output, "tensor_parallel  kv_dtype  block size tokens  bytes per request  usable "));
+  CHECK(contains(table.output, "! 2 points: "));
+  const ProgramRun pivot = run_program(asked + "--format markdown --pivot block_size_tokens --quiet");
+  CHECK(contains(pivot.output, "| tensor_parallel | kv_dtype bf16 | kv_dtype fp8 |\n"));
+  CHECK(contains(pivot.output, "| 1 | 576 | 1,088 |\n| 3 |  |  |\n"));
+  const ScratchFolder folder;
+  const std::string file = (folder.path / "pivot.md").string();
+  CHECK(run_program(asked + "--format markdown --pivot block_size_tokens -o '" + file + "' --quiet").exit_code == 0);
+  CHECK(text_of(file) == pivot.output);
+  require_refused(asked + "--format table -o '" + file + "'", "pivot.md: ");
+  CHECK(text_of(file) == pivot.output);
+  require_refused(asked + "--pivot block_size_token", "did you mean 'block_size_tokens'?");
+  require_refused(asked + "--format csv --pivot page_bytes", "take --format table or markdown");
+  require_refused("sweep qwen3.5-397b --pack 1..16 --set engine.num_blocks=1..1000 --format table",
+                  "16,000 points are too many for a table, which takes 10,000; take --format csv or jsonl");
 }

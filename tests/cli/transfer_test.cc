@@ -12,7 +12,8 @@ using nlohmann::json;
 
 namespace {
 
-const std::string small_move = "--model Qwen3.5-0.8B --memory 1G --max-model-len 4k --mode align ";
+const std::string small_move =
+    "--model Qwen3.5-0.8B --engine vllm-2026-06 --memory 1G --max-model-len 4k --mode align ";
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -35,13 +36,14 @@ TEST_CASE("golden: one rank to two; the other side is this one with what is laid
 TEST_CASE("golden: a destination of its own takes no flag of the source") {
   const ScratchFolder folder;
   const std::string to = (folder.path / "decode.yaml").string();
-  std::ofstream(to) << "model: Qwen3.5-0.8B\nengine: {memory: 1 GiB, cache_mode: align}\n"
+  std::ofstream(to) << "model: Qwen3.5-0.8B\nengine: {release: vllm-2026-06, memory: 1 GiB, cache_mode: align}\n"
                        "limits: {max_model_len: 4096}\n";
   const ProgramRun run = run_program("transfer qwen3.5-397b " + to + " -q");
   CHECK(run.exit_code == 2);
   CHECK(contains(run.output, "to.model: is Qwen3.5-0.8B, and the model of qwen3.5-397b is Qwen3.5-397B-A17B"));
   std::ofstream(folder.path / "prefill.yaml")
-      << "model: Qwen3.5-0.8B\nengine: {memory: 1 GiB, cache_mode: align}\nlimits: {max_model_len: 4096}\n";
+      << "model: Qwen3.5-0.8B\nengine: {release: vllm-2026-06, memory: 1 GiB, cache_mode: align}\n"
+         "limits: {max_model_len: 4096}\n";
   const json all = json::parse(run_program("transfer " + (folder.path / "prefill.yaml").string() + " " + to +
                                            " --tp 2 --set engine.physical_order=hnd --to-set "
                                            "engine.attention_pack_size=2 --format json")

@@ -51,7 +51,7 @@ LIST = Path(__file__).resolve().parent / "mutants.json"
 EQUIVALENT = LIST.with_name("equivalent.json")
 QUICK_SECONDS = 2  # files of tests that take less are run together
 # A small model of every kind of cache: packed attention, a recurrent state, several groups.
-VERIFIED = ["--model", "Qwen3.5-0.8B", "--pack", "1,4", "--memory", "1GiB", "--max-model-len", "4096", "-q"]
+VERIFIED = ["--model", "Qwen3.5-0.8B", "--engine", "vllm-2026-06", "--pack", "1,4", "--memory", "1GiB", "--max-model-len", "4096", "-q"]
 
 
 def room_of(mutant):

@@ -95,7 +95,8 @@ def test_kernel_blocks_of_a_page():
 
 def test_layers_of_the_model():
     import hybridkv
-    plan = hybridkv.plan(model="Qwen3.5-0.8B", memory="4GiB", max_model_len=2048, num_blocks=5)
+    plan = hybridkv.plan(model="Qwen3.5-0.8B", memory="4GiB", max_model_len=2048, num_blocks=5,
+                         engine="vllm-2026-06")
     layers = {}
     groups = [[f"model.layers.{layer}" for layer in group.layers] for group in plan.groups]
     for view in plan.views:

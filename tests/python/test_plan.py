@@ -8,7 +8,7 @@ import pickle
 import hybridkv
 import pytest
 
-QWEN = dict(model="Qwen3.5-397B-A17B", tensor_parallel=2, memory="40GiB", max_model_len=32768)
+QWEN = dict(model="Qwen3.5-397B-A17B", engine="vllm-2026-06", tensor_parallel=2, memory="40GiB", max_model_len=32768)
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "docs/samples/sample-hybrid/config.json"
 
@@ -78,7 +78,7 @@ def test_fast_way_tells_folders_apart(tmp_path, monkeypatch):
 
 def test_forms_of_a_question(tmp_path):
     wanted = hybridkv.plan(**QWEN, attention_pack_size=3).to_dict()
-    scenario = {"model": QWEN["model"], "engine": {"tensor_parallel": 2, "memory": "40GiB", "attention_pack_size": 3},
+    scenario = {"model": QWEN["model"], "engine": {"release": QWEN["engine"], "tensor_parallel": 2, "memory": "40GiB", "attention_pack_size": 3},
                 "limits": {"max_model_len": 32768}}
     assert hybridkv.plan(scenario).to_dict() == wanted
     assert hybridkv.plan(engine=scenario["engine"], limits=scenario["limits"], model=QWEN["model"]) == wanted

@@ -155,7 +155,8 @@ def test_wrong_arguments(name, value, problem, remedy):
 def test_what_contradicts_itself():
     with pytest.raises(hybridkv.InputError, match="packs: SGLang 0.5.23 has no such settings to search; its space is modes none,align, "):
         hybridkv.recommend(**KEYS, engine="sglang-0.5.23", packs=[1, 2])
-    with pytest.raises(hybridkv.InputError, match="ratios: vLLM main of June 2026 .* its space is packs, block_sizes, modes, "):
+    with pytest.raises(hybridkv.InputError,
+                       match="ratios: vLLM 0.33.0 has no .* its space is packs, block_sizes, modes none,align, "):
         hybridkv.recommend(**KEYS, ratios=[0.5])
     with pytest.raises(hybridkv.InputError, match="give one of the two") as caught:
         hybridkv.recommend(**KEYS, trace=ROOT / TRACE, prompt_tokens=300)

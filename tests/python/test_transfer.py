@@ -124,7 +124,8 @@ def changed(position, value):
     return groups
 
 
-TINY = dict(model="Qwen3.5-0.8B", memory="1GiB", max_model_len=4096, to_keys={"tensor_parallel": 2}, tokens=1000)
+TINY = dict(model="Qwen3.5-0.8B", engine="vllm-2026-06", memory="1GiB", max_model_len=4096,
+            to_keys={"tensor_parallel": 2}, tokens=1000)
 
 
 @pytest.mark.parametrize("keys, value, problem, place, remedy", [

@@ -3,8 +3,9 @@
 import hybridkv
 import pytest
 
-SMALL = dict(model="Qwen3.5-0.8B", num_blocks=12, max_model_len=1024)
-FLAGS = ["--model", "Qwen3.5-0.8B", "--set", "engine.num_blocks=12", "--max-model-len", "1024"]
+SMALL = dict(model="Qwen3.5-0.8B", engine="vllm-2026-06", num_blocks=12, max_model_len=1024)
+FLAGS = ["--model", "Qwen3.5-0.8B", "--engine", "vllm-2026-06", "--set", "engine.num_blocks=12", "--max-model-len",
+         "1024"]
 # Forward passes size their pools themselves; not every engine takes a number of blocks.
 ROOMY = dict(model="Qwen3.5-0.8B", memory="4GiB", max_model_len=1024)
 ROOMY_FLAGS = ["--model", "Qwen3.5-0.8B", "--memory", "4GiB", "--max-model-len", "1024"]

@@ -40,7 +40,7 @@ def view_of(plan, spec, layer, tensor):
 
 
 def planned(**keys):
-    return hybridkv.plan(**{"model": "Qwen3.5-0.8B", **SMALL, **keys})
+    return hybridkv.plan(**{"model": "Qwen3.5-0.8B", "engine": "vllm-2026-06", **SMALL, **keys})
 
 
 def numpy_values(array, dtype):

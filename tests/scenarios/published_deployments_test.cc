@@ -47,7 +47,7 @@ TEST_CASE("golden: deployments with auxiliary groups, extras, latents and quanti
   for (const Deployment& row : deployments) {
     CAPTURE(row.row);
     const Scenario scenario = read_text_as_scenario(
-        std::string("model: ") + row.model + "\nengine: {" + row.engine + "}\nlimits: {max_model_len: " +
+        std::string("model: ") + row.model + "\nengine: {release: vllm-2026-06, " + row.engine + "}\nlimits: {max_model_len: " +
         std::to_string(row.length) + "}\n");
     const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
     const auto printed = [](std::int64_t figure, std::int64_t planned) { return figure == 0 || figure == planned; };
@@ -66,9 +66,8 @@ TEST_CASE("golden: deployments with auxiliary groups, extras, latents and quanti
 
 TEST_CASE("golden: an indexer beside the pages takes its share of the memory") {
   const Scenario scenario = read_text_as_scenario(
-      "model: GLM-5.3-Flash\nengine: {tensor_parallel: 8, cache_mode: align, kernel_alignment_tokens: 128, memory: "
-      "81.791 "
-      "GiB}\nlimits: {max_model_len: 131072}\n");
+      "model: GLM-5.3-Flash\nengine: {release: vllm-2026-06, tensor_parallel: 8, cache_mode: align, "
+      "kernel_alignment_tokens: 128, memory: 81.791 GiB}\nlimits: {max_model_len: 131072}\n");
   const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
   CHECK(plan.num_blocks() == scenario.engine.memory_bytes / (11 * 655360 + 11 * 33 * 640));
   CHECK(plan.num_blocks() == 11802);

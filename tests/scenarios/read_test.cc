@@ -48,10 +48,13 @@ TEST_CASE("golden: the main scenario") {
   CHECK(scenario.pack_sizes == std::vector<std::int64_t>{1, 2, 3, 4, 5, 8, 15});
 }
 
-TEST_CASE("golden: a scenario that says no more than it must has the defaults of the specs") {
+TEST_CASE("golden: a scenario that says no more than it must has the defaults of today") {
   const Scenario scenario = read_text_as_scenario("model: Qwen3.5-4B\nengine: {memory: 1 GB}\n"
                                                   "limits: {max_model_len: 8192}\n");
   EngineSpec engine;
+  engine.rules = rules_named("vllm-0.33");
+  engine.backend_profile = BackendProfile::sm90;
+  engine.cache_mode = CacheMode::align;
   engine.memory_bytes = 1'000'000'000;
   LimitsSpec limits;
   limits.max_model_lens = {8192};

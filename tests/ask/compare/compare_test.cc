@@ -17,7 +17,7 @@ namespace {
 
 ScenarioFile file_of(const std::string& model, const std::string& engine, const std::string& lengths = "32768") {
   return parse_scenario(fmt::format("model: {}\nengine:\n  memory: 40 GiB\n{}limits:\n  max_model_len: {}\n", model,
-                                    engine, lengths),
+                                    by_june(engine), lengths),
                         "asked.yaml");
 }
 

@@ -64,7 +64,7 @@ TEST_CASE("rule: the sizes of a bound are those of the layout") {
 
 TEST_CASE("golden: what thrashes a pool that evicts the oldest can be kept by who knows the trace") {
   // More than the pool holds.
-  const BoundAnswer answer = bounds(settings_of("memory: 1 GiB", round_and_round(6))).front();
+  const BoundAnswer answer = bounds(settings_of("memory: 1 GiB, release: vllm-2026-06", round_and_round(6))).front();
   CHECK(answer.found_tokens == 0);
   CHECK(answer.layout.feasible_tokens > answer.layout.prompt_tokens / 5);
   CHECK(answer.layout.upper_tokens < answer.layout.endless_tokens);

@@ -17,7 +17,8 @@ using testing::contains;
 
 TransferAnswer transfer_answer(const std::string& to_engine, std::int64_t present = 0) {
   const auto scenario = [](const std::string& engine) {
-    return read_scenario(parse_scenario("model: Qwen3.5-0.8B\nengine: {memory: 1 GiB, cache_mode: align" + engine +
+    return read_scenario(parse_scenario("model: Qwen3.5-0.8B\nengine: {memory: 1 GiB, cache_mode: align, "
+                                         "release: vllm-2026-06" + engine +
                                             "}\nlimits: {max_model_len: 4096}\n",
                                         "small.yaml"));
   };

@@ -107,6 +107,11 @@ std::vector<PlainPack> plain_packs(const Recommendation& result, const Recommend
   return plain;
 }
 
+bool has_only_released_packs(const SearchSpace& space, const Engine& engine) {
+  const EngineAxis* const packs = axis_of(engine, search_axis::packs);
+  return packs && std::equal(packs->values.begin(), packs->values.end(), space.packs.begin(), space.packs.end());
+}
+
 ServedPick served_pick(const Recommendation& result, std::size_t candidate, const RecommendSpec& spec) {
   const PlannedLayout& layout = result.layout_of(candidate);
   ServedPick pick{settings_of(layout, result.candidates[candidate]), {}};
@@ -165,6 +170,11 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   const Recommendation& result = answer.result;
   const Candidate& pick = result.candidates[result.pick];
   const PlannedLayout& layout = result.layout_of(pick);
+  const Engine& engine = engine_of(*layout.engine.rules);
+  const Evidence replayed = pick.modelled.empty() ? Evidence::run : Evidence::modelled;
+  answer.pick_evidence = std::max({engine.replayed, evidence_of(layout.plan), replayed});
+  answer.has_successor = engine.successor != nullptr;
+  answer.packs_as_released = has_only_released_packs(result.space, engine);
   answer.plain_packs = plain_packs(result, spec);
   answer.pick = served_pick(result, result.pick, spec);
   if (result.unpacked_pick) answer.unpacked_pick = served_pick(result, *result.unpacked_pick, spec);

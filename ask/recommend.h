@@ -9,6 +9,7 @@
 
 #include "ask/replay/layout_bound.h"
 #include "engines/serve.h"
+#include "planner/evidence.h"
 #include "scenarios/scenario.h"
 #include "search/recommendation.h"
 #include "simulator/losses/reuse_loss.h"
@@ -58,6 +59,9 @@ struct RecommendAnswer {
   PickRule rule;
   Recommendation result;
   ServedPick pick;
+  Evidence pick_evidence = Evidence::run;  ///< how it is known that its engine arranges memory so and finds as much
+  bool has_successor = false;           ///< is its engine one that another release has taken the place of?
+  bool packs_as_released = false;       ///< no pack was searched that no release has
   std::optional<LayoutBound> pick_bound;  ///< of its layout; nothing where requests run beside each other
   std::vector<PlainPack> plain_packs;   ///< by pack size
   std::optional<LossStats> pick_losses; ///< where the workload is a trace's file

@@ -31,9 +31,9 @@ std::vector<CompareSetting> any_settings(const ScenarioOptions& options);
 /// Says on standard error what was assumed of the models of these settings, each once.
 void show_notes(const std::vector<CompareSetting>& settings);
 
-/// The answers under each release of --engines, which is given. A release that refuses the question says so in its place.
-/// `answer`: the rendered text for a release, given the options with it. Throws InputError where --engines cannot be
-/// followed, and where all refuse: the refusal where it is one and the same, else all of them.
+/// The answers under each release of --engines, which is given. A release that refuses the question says so in its
+/// place. `answer`: the rendered text for a release, given the options with it. Throws InputError where --engines
+/// cannot be followed, and where all refuse: the refusal where it is one and the same, else all of them.
 std::vector<EngineAnswer> engine_answers(const ScenarioOptions& options,
                                          const std::function<std::string(const ScenarioOptions&)>& answer);
 

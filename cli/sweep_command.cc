@@ -263,8 +263,8 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
       ->type_name("FILE");
   command
       .add_option("--format,-f", options.format,
-                  "jsonl or csv, a row a point as it comes (default: csv where FILE ends in .csv, else jsonl); table or "
-                  "markdown, all of them at the end, for people")
+                  "jsonl or csv, a row a point as it comes (default: csv where FILE ends in .csv, else jsonl); table "
+                  "or markdown, all of them at the end, for people")
       ->check(one_of({"jsonl", "csv", "table", "markdown"}))
       ->type_name("FORMAT");
   command

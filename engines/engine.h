@@ -45,8 +45,8 @@ struct Engine {
   std::vector<EngineSetting> (*own_settings)(const EngineSpec& engine) = nullptr;
 };
 
-/// All engines, the one with packs first. engines/all.cc is the list, one for the program; a test that links another one has
-/// other engines.
+/// All engines, the one with packs first. engines/all.cc is the list, one for the program; a test that links another
+/// one has other engines.
 std::span<const Engine* const> all_engines();
 
 /// The engine of these rules. Pre: they are those of an engine.
@@ -60,8 +60,8 @@ const EngineAxis* axis_of(const Engine& engine, const SearchAxis& axis);
 AnyCache replayed_cache(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine,
                         std::int64_t max_model_len);
 
-/// The engine that is meant where nobody names one: the first that is known to start and has no successor. Its rules are
-/// the default of scenarios.
+/// The engine that is meant where nobody names one: the first that is known to start and has no successor. Its rules
+/// are the default of scenarios.
 const Engine& engine_of_today();
 
 /// The refusal of a question that a null member of an engine leaves open. `what` has its title in place of {}: "how {}

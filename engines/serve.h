@@ -45,6 +45,8 @@ struct Served {
   const SchedulerSettings& scheduler;
   const CachePlan& plan;                ///< of that engine
   std::vector<EngineSetting> settings;  ///< what was chosen; their flags go into the command line as they are
+  /// Of an engine whose start is known: its share of a GPU, said in place of the memory for the cache.
+  std::optional<double> gpu_share = std::nullopt;
 };
 
 /// What was chosen of a cache of blocks.

@@ -88,8 +88,8 @@ const UnservedModels* unserved_by(const EngineRules& rules, const ModelSpec& mod
 /// "vLLM 0.33.0 does not serve RwkvForCausalLM; take another engine.release".
 std::string unserved_text(const EngineRules& rules, const UnservedModels& models);
 
-/// All engines, the one with packs first. What they are is said above this room, in engines/all.cc, or by whatever program
-/// links a list of its own instead.
+/// All engines, the one with packs first. What they are is said above this room, in engines/all.cc, or by whatever
+/// program links a list of its own instead.
 std::span<const EngineRules* const> all_engine_rules();
 /// Whose rules a specification made in C++ follows where it names none; scenarios take those of the release of today.
 inline const EngineRules* default_rules() { return all_engine_rules().front(); }

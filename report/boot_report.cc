@@ -85,6 +85,10 @@ Document boot_document(const BootAnswer& answer) {
     add(Paragraph{answer.boots() ? "These start without the warning:" : "These start:"});
     add(std::move(commands));
   }
+  if (!answer.serve.command.empty()) {
+    add(Heading{"Start it"});
+    add(Code{{answer.serve.command}});
+  }
   if (!answer.lines.empty()) {
     const bool is_packed = answer.plan && answer.plan->attention_pack_size > 1;
     add(Heading{is_packed ? "An engine with PR 35703 would print" : "The engine prints"});
@@ -123,6 +127,8 @@ nlohmann::ordered_json json_of(const BootAnswer& answer) {
   nlohmann::ordered_json& figures = json["figures"] = nlohmann::ordered_json::object();
   for (const nlohmann::ordered_json& row : to_json(boot_figures(answer)))
     figures[row["name"].get<std::string>()] = row["value"];
+  json["command"] = nullptr;
+  if (!answer.serve.command.empty()) json["command"] = answer.serve.command;
   json["lines"] = answer.lines;
   json["fails_first"] = nullptr;
   if (!answer.boots()) json["fails_first"] = answer.failures.front().code;

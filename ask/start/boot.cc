@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/number_text.h"
 #include "engines/engine.h"
+#include "planner/default_mode.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 
@@ -192,6 +193,26 @@ void warn_of_boot(BootAnswer& answer) {
                     human_plural(answer.length, "token")));
 }
 
+/// The command of such a start. Settings that are the engine's own defaults are left out.
+ServeCommand serve_of(const DecidedStart& start, const BootQuestion& question, const CachePlan& plan) {
+  const Scenario& scenario = start.scenario;
+  std::vector<EngineSetting> settings;
+  if (plan.cache_mode != default_cache_mode(*plan.rules, scenario.model) ||
+      is_asked(question.file, "engine", "cache_mode")) {
+    const AnyCache cache = replayed_cache(plan, scenario.model, scenario.engine, start.length);
+    settings = block_settings({plan, std::get<CacheGeometry>(cache), std::nullopt, std::nullopt, 0});
+    std::erase_if(settings, [](const EngineSetting& setting) { return setting.key != "engine.cache_mode"; });
+  }
+  if (const auto& block = scenario.engine.block_size_tokens)
+    settings.push_back({"engine.block_size_tokens", std::to_string(*block), fmt::format("--block-size {}", *block)});
+  if (question.enforce_eager) settings.push_back({"", "", "--enforce-eager"});
+  SchedulerSettings scheduler = scenario.simulate.scheduler;
+  scheduler.max_num_seqs = start.max_num_seqs;
+  Served served{scenario.model, scenario.engine, scenario.limits, scheduler, plan, std::move(settings)};
+  if (question.gpu) served.gpu_share = question.gpu->utilization;
+  return serve_command(served);
+}
+
 BootAnswer answer_of(const DecidedStart& start, const BootQuestion& question) {
   const EngineRules& rules = *start.scenario.engine.rules;
   BootAnswer answer;
@@ -213,6 +234,7 @@ BootAnswer answer_of(const DecidedStart& start, const BootQuestion& question) {
   answer.estimates = estimates_of(answer, question, start);
   check_start(answer, question, start.scenario.engine.num_blocks);
   warn_of_boot(answer);
+  if (answer.boots() && answer.plan) answer.serve = serve_of(start, question, *answer.plan);
   return answer;
 }
 

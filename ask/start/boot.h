@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ask/start/memory_budget.h"
+#include "engines/serve.h"
 #include "planner/cache_plan.h"
 #include "scenarios/read.h"
 
@@ -62,6 +63,7 @@ struct BootAnswer {
   std::vector<std::string> warnings;
   std::vector<std::string> estimates;  ///< what is estimated rather than derived, and by how much it was off
   std::vector<BootTry> tries;          ///< where it does not start, or a warning has a way out
+  ServeCommand serve;                  ///< that starts it; empty where it does not
   bool boots() const { return failures.empty(); }
 };
 

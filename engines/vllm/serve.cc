@@ -132,6 +132,7 @@ CommandLine vllm_line(const Served& served, const ConnectorFlags& connector, std
   for (const EngineSetting& setting : served.settings) line.add(setting.flag);
   if (engine.mamba_block_size_tokens) line.add("--mamba-block-size", *engine.mamba_block_size_tokens);
   if (engine.num_blocks) line.add("--num-gpu-blocks-override", *engine.num_blocks);
+  else if (served.gpu_share) line.add("--gpu-memory-utilization", fmt::format("{}", *served.gpu_share));
   else line.add("--kv-cache-memory-bytes", engine.memory_bytes);
   add_vllm_types(line, served);
   line.add("--max-num-batched-tokens", connector.max_num_batched_tokens);

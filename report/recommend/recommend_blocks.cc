@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "engines/engine.h"
 #include "planner/primary_attention.h"
 #include "report/human.h"
 #include "report/plan/plan_table.h"
@@ -22,14 +21,11 @@ std::string retention_text(const Candidate& candidate) {
   return *candidate.retention_tokens == 0 ? "last" : human_count(*candidate.retention_tokens);
 }
 
-/// The packs that were searched, with the way to more where the engine's releases have no more.
-std::string packs_text(const Recommendation& result) {
-  const Engine& engine = engine_of(*result.layout_of(result.pick).engine.rules);
-  const EngineAxis* const packs = axis_of(engine, search_axis::packs);
-  const std::string text = human_list(result.space.packs);
-  const bool is_as_released = packs && std::equal(packs->values.begin(), packs->values.end(),
-                                                  result.space.packs.begin(), result.space.packs.end());
-  return is_as_released ? text + ", as in every release; --packs 1..6 also searches what PR 35703 adds" : text;
+/// The packs that were searched, with the way to more where only those of releases were.
+std::string packs_text(const RecommendAnswer& report) {
+  const std::string packs = human_list(report.result.space.packs);
+  if (!report.packs_as_released) return packs;
+  return packs + ", as in every release; --packs 1..6 also searches what PR 35703 adds";
 }
 
 std::string floors_text(const SearchSpace& space) {
@@ -76,8 +72,9 @@ std::string search_text(const Recommendation& result) {
   return "?";
 }
 
-void add_space_of_blocks(Facts& facts, const Recommendation& result) {
-  facts.entries.emplace_back("packs", packs_text(result));
+void add_space_of_blocks(Facts& facts, const RecommendAnswer& report) {
+  const Recommendation& result = report.result;
+  facts.entries.emplace_back("packs", packs_text(report));
   facts.entries.emplace_back("block sizes", floors_text(result.space));
   facts.entries.emplace_back("modes", names_text(result.space.modes));
   facts.entries.emplace_back("match units", match_units_text(result.space));

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
 #include <vector>
 
-#include "engines/engine.h"
 #include "report/human.h"
 #include "report/recommend/recommend_text.h"
 #include "report/recommend/search_reporter.h"
@@ -15,16 +12,9 @@ namespace hybridkv {
 
 namespace {
 
-/// Engines whose tokens computed again differ by less than this share of all prompt tokens find the same.
-constexpr double same_share = 0.005;
-
 using Engines = std::span<const EngineRecommendation>;
 
 const Candidate& picked(const EngineRecommendation& engine) { return engine.answer->picked(); }
-
-double again(const EngineRecommendation& engine) {
-  return static_cast<double>(picked(engine).objectives.reprefilled_tokens);
-}
 
 std::string found_text(const EngineRecommendation& engine) {
   return fmt::format("{} of the prompt tokens hit, {} computed again", human_percent(100 * picked(engine).hit_rate()),
@@ -35,20 +25,6 @@ std::string settings_text(const EngineRecommendation& engine) {
   return reporter_of(engine.answer->result).settings(*engine.answer, picked(engine));
 }
 
-/// Can a user start its pick today, and is it known from runs what it finds?
-bool is_for_use(const EngineRecommendation& engine) {
-  return engine.answer && engine_of(*engine.answer->engine.rules).successor == nullptr &&
-         !engine.answer->pick.serve.command.empty() && evidence_of_pick(*engine.answer) == Evidence::run;
-}
-
-/// The other engine for use that computes fewest tokens again.
-std::optional<std::size_t> next_best(Engines engines, std::size_t taken) {
-  std::optional<std::size_t> next;
-  for (std::size_t i = 0; i < engines.size(); ++i)
-    if (i != taken && is_for_use(engines[i]) && (!next || again(engines[i]) < again(engines[*next]))) next = i;
-  return next;
-}
-
 std::string verdict(Engines engines, std::size_t taken) {
   const EngineRecommendation& engine = engines[taken];
   const RecommendAnswer& answer = *engine.answer;
@@ -56,7 +32,7 @@ std::string verdict(Engines engines, std::size_t taken) {
       "Take {} with {}: {}, and {} requests of {} tokens run at once.", engine.release, settings_text(engine),
       found_text(engine),
       human_real(answer.picked().objectives.concurrency), human_count(answer.result.at_length));
-  if (const std::optional<std::size_t> next = next_best(engines, taken))
+  if (const std::optional<std::size_t> next = next_engine(engines, taken))
     text += fmt::format(" Next is {}: {}, {} at once.", engines[*next].release, found_text(engines[*next]),
                         human_real(picked(engines[*next]).objectives.concurrency));
   if (!is_for_use(engine))
@@ -75,34 +51,11 @@ std::vector<Field<EngineRecommendation>> fields() {
            [](const Row& row) { return Cell(ByteCount{picked(row).objectives.bytes_per_request}); }},
           {{"concurrency", "at once"}, [](const Row& row) { return Cell(Real{picked(row).objectives.concurrency}); }},
           {{"evidence", "known", "from", Align::left}, [](const Row& row) {
-             return Cell(std::string(to_string(evidence_of_pick(*row.answer))));
+             return Cell(std::string(to_string(row.answer->pick_evidence)));
            }}};
 }
 
 }  // namespace
-
-Evidence evidence_of_pick(const RecommendAnswer& answer) {
-  const CachePlan& plan = answer.result.layout_of(answer.picked()).plan;
-  const Evidence replayed = answer.picked().modelled.empty() ? Evidence::run : Evidence::modelled;
-  return std::max({engine_of(*plan.rules).replayed, evidence_of(plan), replayed});
-}
-
-std::optional<std::size_t> engine_to_take(Engines engines) {
-  std::vector<std::size_t> answered;
-  for (std::size_t i = 0; i < engines.size(); ++i)
-    if (engines[i].answer) answered.push_back(i);
-  const auto for_use = [&](std::size_t i) { return is_for_use(engines[i]); };
-  if (std::any_of(answered.begin(), answered.end(), for_use)) std::erase_if(answered, std::not_fn(for_use));
-  if (answered.empty()) return std::nullopt;
-  const auto fewest_again = [&](std::size_t a, std::size_t b) { return again(engines[a]) < again(engines[b]); };
-  const double fewest = again(engines[*std::min_element(answered.begin(), answered.end(), fewest_again)]);
-  std::erase_if(answered, [&](std::size_t i) {
-    return again(engines[i]) > fewest + same_share * static_cast<double>(engines[i].answer->result.workload.prompt_tokens);
-  });
-  return *std::max_element(answered.begin(), answered.end(), [&](std::size_t a, std::size_t b) {
-    return picked(engines[a]).objectives.concurrency < picked(engines[b]).objectives.concurrency;
-  });
-}
 
 Document recommend_engines(Engines engines) {
   Document document;
@@ -127,7 +80,8 @@ Document recommend_engines(Engines engines) {
         "reasons of one.",
         answer.workload, human_bytes(answer.engine.memory_bytes))});
     Facts settings;
-    for (const EngineRecommendation& engine : rows) settings.entries.emplace_back(engine.release, settings_text(engine));
+    for (const EngineRecommendation& engine : rows)
+      settings.entries.emplace_back(engine.release, settings_text(engine));
     document.blocks.emplace_back(std::move(settings));
     const ServeCommand& serve = answer.pick.serve;
     if (!serve.command.empty()) {

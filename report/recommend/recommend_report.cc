@@ -40,7 +40,7 @@ std::string pick_verdict(const RecommendAnswer& report) {
     return std::pair(human_percent(100 * candidate.hit_rate()), human_real(candidate.objectives.concurrency));
   };
   const auto [hit, at_once] = numbers(pick);
-  std::string text = usual == &pick ? fmt::format("Keep the default, {}: ", settings) : fmt::format("Take {}: ", settings);
+  std::string text = fmt::format("{} {}: ", usual == &pick ? "Keep the default," : "Take", settings);
   text += fmt::format("{} of the prompt tokens hit, and {} requests of {} tokens run at once", hit, at_once,
                       human_count(result.at_length));
   if (usual == &pick) return text + "; no change of settings is worth it.";
@@ -171,7 +171,7 @@ Document recommend_pick(const RecommendAnswer& report) {
       fmt::format("Recommendation for {}, tensor parallel {}", report.model, report.engine.tensor_parallel), 1});
   document.blocks.emplace_back(Paragraph{pick_verdict(report)});
   Facts asked = asked_facts(report);
-  reporter.add_space(asked, result);
+  reporter.add_space(asked, report);
   document.blocks.emplace_back(std::move(asked));
   if (!reasons.never_hits.empty()) document.blocks.emplace_back(Listing{reasons.never_hits, true});
   document.blocks.emplace_back(Heading{"Pick"});

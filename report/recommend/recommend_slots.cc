@@ -35,7 +35,8 @@ std::string settings_of_slots(const RecommendAnswer& report, const Candidate& ca
   return text + ", " + saved_room_text(rows);
 }
 
-void add_space_of_slots(Facts& facts, const Recommendation& result) {
+void add_space_of_slots(Facts& facts, const RecommendAnswer& report) {
+  const Recommendation& result = report.result;
   const SearchSpace& space = result.space;
   facts.entries.emplace_back("slots", fmt::format("{}", fmt::join(space.slots, ", ")));
   facts.entries.emplace_back("checkpoints", fmt::format("{} a slot", fmt::join(space.slot_checkpoints, ", ")));

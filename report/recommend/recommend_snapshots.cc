@@ -24,7 +24,8 @@ std::string settings_of_snapshots(const RecommendAnswer& report, const Candidate
                             human_plural(layout.plan.arenas[0].num_ids, "block"));
 }
 
-void add_space_of_snapshots(Facts& facts, const Recommendation& result) {
+void add_space_of_snapshots(Facts& facts, const RecommendAnswer& report) {
+  const Recommendation& result = report.result;
   const SearchSpace& space = result.space;
   std::vector<std::string_view> places;
   for (const SnapshotPlaces one : space.snapshots) places.push_back(to_string(one));

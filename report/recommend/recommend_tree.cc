@@ -32,7 +32,8 @@ std::string settings_of_tree(const RecommendAnswer& report, const Candidate& can
   return text;
 }
 
-void add_space_of_tree(Facts& facts, const Recommendation& result) {
+void add_space_of_tree(Facts& facts, const RecommendAnswer& report) {
+  const Recommendation& result = report.result;
   const SearchSpace& space = result.space;
   facts.entries.emplace_back("modes", names_text(space.modes));
   facts.entries.emplace_back("strategies", names_text(space.strategies));

@@ -26,7 +26,7 @@ using CandidateField = Field<CandidateRow>;
 /// What a recommendation says that depends on how its engine finds prefixes.
 struct SearchReporter {
   /// The space searched, and how much of it was.
-  void (*add_space)(Facts& facts, const Recommendation& result);
+  void (*add_space)(Facts& facts, const RecommendAnswer& report);
   /// A candidate as the pick is shown; `prefix` says what it finds.
   Facts (*pick)(const Recommendation& result, const Candidate& pick, const std::string& prefix);
   /// A candidate's settings in a sentence.

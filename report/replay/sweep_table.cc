@@ -80,16 +80,21 @@ void SweepTable::add(const SweepPoint& point, const std::vector<Cell>& axes) {
 }
 
 Table SweepTable::plain() const {
+  std::vector<std::vector<Cell>> rows;
+  for (std::size_t point = 0; point < axes_.size(); ++point) {
+    std::vector<Cell>& row = rows.emplace_back();
+    for (const Cell& value : axes_[point]) row.push_back(axis_value(value));
+    row.insert(row.end(), values_[point].begin(), values_[point].end());
+  }
   std::vector<Column> columns;
   for (const std::string& axis : rows_.spec().axes) columns.push_back({key_of(axis), key_of(axis)});
   for (const std::string& column : columns_) columns.push_back({column, title_of(column)});
-  Table table(std::move(columns));
-  for (std::size_t point = 0; point < axes_.size(); ++point) {
-    std::vector<Cell> row;
-    for (const Cell& value : axes_[point]) row.push_back(axis_value(value));
-    row.insert(row.end(), values_[point].begin(), values_[point].end());
-    table.add_row(std::move(row));
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto is_word = [&](const auto& row) { return std::holds_alternative<std::string>(row[i]); };
+    if (std::all_of(rows.begin(), rows.end(), is_word)) columns[i].align = Align::left;
   }
+  Table table(std::move(columns));
+  for (std::vector<Cell>& row : rows) table.add_row(std::move(row));
   return table;
 }
 

@@ -11,7 +11,7 @@ namespace hybridkv {
 
 /// How the rows of a sweep are shown to people.
 struct SweepView {
-  std::vector<std::string> columns;  ///< of the rows, behind the axes; empty: block, request, how many at once, hit rate
+  std::vector<std::string> columns;  ///< of the rows, behind the axes; empty: block, request, at once, hit rate
   std::string pivot;                 ///< one column alone: the last axis across, the others down; empty: a row a point
 };
 

@@ -14,7 +14,8 @@ namespace {
 
 Scenario qwen(const std::string& engine) {
   const std::string model = "model: Qwen3.5-397B-A17B\nengine:\n  memory: 40 GiB\n  tensor_parallel: 2\n";
-  return read_scenario(parse_scenario(model + by_june(engine) + "limits:\n  max_model_len: [8192, 32768]\n", "qwen.yaml"));
+  const std::string lengths = "limits:\n  max_model_len: [8192, 32768]\n";
+  return read_scenario(parse_scenario(model + by_june(engine) + lengths, "qwen.yaml"));
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ ServeCommand serve_of(const std::string& text) {
 }
 
 std::string served_scenario(const std::string& model, const std::string& engine) {
-  return "model: " + model + "\nengine:\n  memory: 40 GiB\n" + by_june(engine) + "limits:\n  max_model_len: [32768, 8192]\n";
+  return "model: " + model + "\nengine:\n  memory: 40 GiB\n" + by_june(engine) +
+         "limits:\n  max_model_len: [32768, 8192]\n";
 }
 
 bool says(const ServeCommand& serve, const std::string& part) {

@@ -158,3 +158,29 @@ TEST_CASE("edge: a scenario on standard input") {
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "RESULT: Qwen3.5-4B boots by the rules of vllm-0.33, sm90"));
 }
+
+TEST_CASE("golden: where it boots, the command that starts it stands below, and is read back as that plan") {
+  const std::string asked = "boot --model Qwen3.5-27B --tp 2 --max-model-len 32k --available-memory 40GiB ";
+  const auto command_of = [&](const std::string& flags) { return json_of(asked + flags)["command"]; };
+  CHECK(command_of("") == "vllm serve Qwen/Qwen3.5-27B --tensor-parallel-size 2 --max-model-len 32768 "
+                          "--kv-cache-memory-bytes 42949672960 --mamba-ssm-cache-dtype float32 "
+                          "--max-num-batched-tokens 8192");
+  const std::string none = command_of("--mode none --enforce-eager --max-num-seqs 300");
+  CHECK(contains(none, " --no-enable-prefix-caching --enforce-eager "));
+  CHECK(contains(none, " --max-num-seqs 300"));
+  CHECK(command_of("--max-num-seqs 100000").is_null());
+  const std::string gpu = json_of("boot --model Qwen3.5-27B --tp 2 --max-model-len 32k --gpu H100 "
+                                  "--utilization 0.85")["command"];
+  CHECK(contains(gpu, " --gpu-memory-utilization 0.85 "));
+  CHECK_FALSE(contains(gpu, "--kv-cache-memory-bytes"));
+  for (const char* flags : {"", "--mode none", "--engine vllm-2026-06 --mode align"}) {
+    CAPTURE(flags);
+    const nlohmann::json boots = json_of(asked + flags);
+    const std::string command = boots["command"];
+    const std::string engine = contains(flags, "2026") ? "--engine vllm-2026-06 " : "";
+    const ProgramRun planned = run_program("plan --format json -q " + engine + "-- " + command + " 2>/dev/null");
+    const nlohmann::json plan = nlohmann::json::parse(planned.output)["plans"][0];
+    CHECK(plan["num_blocks"] == boots["figures"]["num_blocks"]);
+    CHECK(plan["capacity"][0]["kv_cache_tokens"] == boots["figures"]["kv_cache_tokens"]);
+  }
+}

@@ -122,7 +122,7 @@ TEST_CASE("fault: verify finds a planted fault with exit code 1, and nothing wit
 
 TEST_CASE("edge: the packs of the section verify are verified, unless --pack says others") {
   const auto packs = [](const std::string& rest) {
-    const ProgramRun run = run_program("verify --model Qwen3.5-0.8B --memory 80MiB --max-model-len 100 --set "
+    const ProgramRun run = run_program("verify --model Qwen3.5-0.8B --memory 100MiB --max-model-len 100 --set "
                                        "verify.requests=[30] --quiet --format json " + rest);
     CAPTURE(run.output);
     REQUIRE(run.exit_code == 0);

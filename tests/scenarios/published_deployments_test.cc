@@ -47,8 +47,8 @@ TEST_CASE("golden: deployments with auxiliary groups, extras, latents and quanti
   for (const Deployment& row : deployments) {
     CAPTURE(row.row);
     const Scenario scenario = read_text_as_scenario(
-        std::string("model: ") + row.model + "\nengine: {release: vllm-2026-06, " + row.engine + "}\nlimits: {max_model_len: " +
-        std::to_string(row.length) + "}\n");
+        std::string("model: ") + row.model + "\nengine: {release: vllm-2026-06, " + row.engine +
+        "}\nlimits: {max_model_len: " + std::to_string(row.length) + "}\n");
     const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
     const auto printed = [](std::int64_t figure, std::int64_t planned) { return figure == 0 || figure == planned; };
     for (const SpecPlan& spec : plan.specs) {

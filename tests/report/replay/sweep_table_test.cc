@@ -54,10 +54,10 @@ TEST_CASE("golden: a row a point, with units, and each reason once") {
   const std::string text = shown(rows, {});
   CAPTURE(text);
   CHECK(contains(text, "tensor_parallel  attention_pack_size  block size tokens"));
-  CHECK(contains(text, "              2                    1              2,096          675.5 MiB               60.59"));
+  CHECK(contains(text, "  2                    1              2,096          675.5 MiB               60.59"));
   CHECK(contains(text, "              4              default"));
   CHECK(contains(text, "! 2 points: too little memory"));
-  CHECK(contains(shown(rows, {{"padding_percent", "cache_mode"}, ""}), "0.58 %  align"));
+  CHECK(contains(shown(rows, {{"padding_percent", "cache_mode"}, ""}), "0.58 %       align"));
 }
 
 TEST_CASE("golden: a pivot has the last axis across and the others down, empty where there is no number") {

@@ -19,7 +19,8 @@ std::string by_june(const std::string& engine) {
 
 TransferAnswer drawn_answer(const std::string& from_engine, const std::string& to_engine) {
   const auto scenario = [](const std::string& engine) {
-    return read_scenario(parse_scenario("model: Qwen3.5-0.8B\nengine: {memory: 1 GiB, cache_mode: align" + by_june(engine) +
+    return read_scenario(parse_scenario("model: Qwen3.5-0.8B\nengine: {memory: 1 GiB, cache_mode: align" +
+                                            by_june(engine) +
                                             "}\nlimits: {max_model_len: 4096}\n",
                                         "small.yaml"));
   };

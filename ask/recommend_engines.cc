@@ -1,0 +1,50 @@
+#include "ask/recommend_engines.h"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+namespace hybridkv {
+
+namespace {
+
+/// Engines whose tokens computed again differ by less than this share of all prompt tokens find the same.
+constexpr double same_share = 0.005;
+
+double again(const EngineRecommendation& engine) {
+  return static_cast<double>(engine.answer->picked().objectives.reprefilled_tokens);
+}
+
+}  // namespace
+
+bool is_for_use(const EngineRecommendation& engine) {
+  return engine.answer && !engine.answer->has_successor && !engine.answer->pick.serve.command.empty() &&
+         engine.answer->pick_evidence == Evidence::run;
+}
+
+std::optional<std::size_t> engine_to_take(std::span<const EngineRecommendation> engines) {
+  std::vector<std::size_t> answered;
+  for (std::size_t i = 0; i < engines.size(); ++i)
+    if (engines[i].answer) answered.push_back(i);
+  const auto for_use = [&](std::size_t i) { return is_for_use(engines[i]); };
+  if (std::any_of(answered.begin(), answered.end(), for_use)) std::erase_if(answered, std::not_fn(for_use));
+  if (answered.empty()) return std::nullopt;
+  const auto fewer_again = [&](std::size_t a, std::size_t b) { return again(engines[a]) < again(engines[b]); };
+  const double fewest = again(engines[*std::min_element(answered.begin(), answered.end(), fewer_again)]);
+  std::erase_if(answered, [&](std::size_t i) {
+    const double whole = static_cast<double>(engines[i].answer->result.workload.prompt_tokens);
+    return again(engines[i]) > fewest + same_share * whole;
+  });
+  return *std::max_element(answered.begin(), answered.end(), [&](std::size_t a, std::size_t b) {
+    return engines[a].answer->picked().objectives.concurrency < engines[b].answer->picked().objectives.concurrency;
+  });
+}
+
+std::optional<std::size_t> next_engine(std::span<const EngineRecommendation> engines, std::size_t taken) {
+  std::optional<std::size_t> next;
+  for (std::size_t i = 0; i < engines.size(); ++i)
+    if (i != taken && is_for_use(engines[i]) && (!next || again(engines[i]) < again(engines[*next]))) next = i;
+  return next;
+}
+
+}  // namespace hybridkv

@@ -29,7 +29,8 @@ void check_all_caught(const std::string& forward, const std::vector<const char*>
 }  // namespace
 
 TEST_CASE("law: every shipped model, scaled down, computes through its pages what it computes without them") {
-  const ProgramRun run = run_program("verify --forward --all-models --engine vllm-2026-06 --pack 3 --quiet --format json");
+  const ProgramRun run =
+      run_program("verify --forward --all-models --engine vllm-2026-06 --pack 3 --quiet --format json");
   REQUIRE(run.exit_code == 0);
   const nlohmann::json report = nlohmann::json::parse(run.output);
   CHECK(report.at("passed") == true);

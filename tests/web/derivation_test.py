@@ -29,7 +29,7 @@ def opened(tab, button):
 def test_of_the_layout(tab):
     go(tab, f"{question}&engine.attention_pack_size=5")
     title, step = opened(tab, "document.querySelector('#tiles button[data-name=block_size_tokens]')")
-    assert title == "block: 432 tokens" and "B = " in step and "432 tokens" in step
+    assert title == "block: 448 tokens" and "B = " in step and "448 tokens" in step
     rows = tab.run("engine.ask({ask: 'figures', ...question.layout()}).then((one) => one.rows)")
     for row in rows:
         if row["symbol"]:

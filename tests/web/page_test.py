@@ -137,10 +137,10 @@ def test_shares_are_of_all_prompts_that_the_engine_takes(tab, cli, tmp_path):
     trace.write_text("".join(json.dumps({"timestamp": 1000 * i, "input_length": tokens, "output_length": 10,
                                          "hash_ids": list(ids)}) + "\n" for i, (tokens, ids) in enumerate(requests)))
     after(tab, "location.hash = 'model=Qwen3.5-4B&engine.memory=20GiB&engine.num_blocks=40&limits.max_model_len=32k"
-               "&engine.cache_mode=align'")
+               "&engine.cache_mode=align&engine.release=vllm-2026-06'")
     replays(tab, trace)
     cache = cli("simulate", "--model", "Qwen3.5-4B", "--memory", "20GiB", "--set", "engine.num_blocks=40",
-                "--max-model-len", "32k", "--mode", "align", "--trace", str(trace))["caches"][0]
+                "--engine", "vllm-2026-06", "--max-model-len", "32k", "--mode", "align", "--trace", str(trace))["caches"][0]
     assert cache["refused"] == 1 and 0 < cache["prompt_tokens"] < cache["taken_prompt_tokens"]
     share = tab.run("document.querySelector('#counts [data-name=hit_tokens]').nextElementSibling.textContent")
     assert share == f"{100 * cache['hit_tokens'] / cache['taken_prompt_tokens']:.2f} %"

@@ -26,7 +26,7 @@ SweepPoint point_of(std::int64_t number, std::int64_t ranks, std::int64_t pack) 
           .plan = make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}, std::nullopt, PlanDetail::numbers)};
 }
 
-std::string shown(const SweepRows& rows, const SweepView& view) {
+std::string table_text(const SweepRows& rows, const SweepView& view) {
   SweepTable table(rows, view);
   std::int64_t number = 0;
   for (const std::int64_t ranks : {1, 2})
@@ -38,7 +38,7 @@ std::string shown(const SweepRows& rows, const SweepView& view) {
   return render_text(table.document());
 }
 
-std::string refusal_of(const SweepRows& rows, const SweepView& view) {
+std::string refusal_of_view(const SweepRows& rows, const SweepView& view) {
   try {
     const SweepTable table(rows, view);
   } catch (const InputError& error) {
@@ -51,18 +51,18 @@ std::string refusal_of(const SweepRows& rows, const SweepView& view) {
 
 TEST_CASE("golden: a row a point, with units, and each reason once") {
   const SweepRows rows = rows_over({"engine.tensor_parallel", "engine.attention_pack_size"});
-  const std::string text = shown(rows, {});
+  const std::string text = table_text(rows, {});
   CAPTURE(text);
   CHECK(contains(text, "tensor_parallel  attention_pack_size  block size tokens"));
   CHECK(contains(text, "  2                    1              2,096          675.5 MiB               60.59"));
   CHECK(contains(text, "              4              default"));
   CHECK(contains(text, "! 2 points: too little memory"));
-  CHECK(contains(shown(rows, {{"padding_percent", "cache_mode"}, ""}), "0.58 %       align"));
+  CHECK(contains(table_text(rows, {{"padding_percent", "cache_mode"}, ""}), "0.58 %       align"));
 }
 
 TEST_CASE("golden: a pivot has the last axis across and the others down, empty where there is no number") {
   const SweepRows rows = rows_over({"engine.tensor_parallel", "engine.attention_pack_size"});
-  const std::string text = shown(rows, {{}, "block_size_tokens"});
+  const std::string text = table_text(rows, {{}, "block_size_tokens"});
   CAPTURE(text);
   CHECK(text.starts_with("block size tokens\n"));
   CHECK(contains(text, "tensor_parallel  attention_pack_size 1  attention_pack_size 5  attention_pack_size default"));
@@ -73,7 +73,7 @@ TEST_CASE("golden: a pivot has the last axis across and the others down, empty w
 
 TEST_CASE("fault: a column that there is not, and nothing to set across") {
   const SweepRows rows = rows_over({"engine.tensor_parallel"});
-  CHECK(contains(refusal_of(rows, {{"block_size_token"}, ""}), "did you mean 'block_size_tokens'?"));
-  CHECK(contains(refusal_of(rows, {{}, "hit_rate"}), "those of the replay are there with --simulate"));
-  CHECK(contains(refusal_of(rows_over({}), {{}, "page_bytes"}), "nothing varies"));
+  CHECK(contains(refusal_of_view(rows, {{"block_size_token"}, ""}), "did you mean 'block_size_tokens'?"));
+  CHECK(contains(refusal_of_view(rows, {{}, "hit_rate"}), "those of the replay are there with --simulate"));
+  CHECK(contains(refusal_of_view(rows_over({}), {{}, "page_bytes"}), "nothing varies"));
 }

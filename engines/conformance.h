@@ -27,6 +27,7 @@ struct Conformance {
   /// Shipped models that stand for the rest; empty: those that do for engines of blocks.
   std::span<const std::string_view> models = {};
   ToldIndexers tells_indexers = ToldIndexers::none;
+  bool tells_chunks_and_encoders = false;  ///< a driver is told of attention to chunks and to an encoder
   bool tells_own = false;  ///< a driver is told what only this engine is set by, and how memory is shared
   /// A setting of that key: the same key, the same setting.
   EngineSpec (*random)(const ModelSpec& model, std::uint64_t key) = nullptr;

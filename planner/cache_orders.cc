@@ -48,9 +48,10 @@ bool is_one_kind(std::span<const SpecPlan> specs) {
 std::vector<CacheOrder> possible_orders(std::span<const SpecPlan> specs) {
   const HeadPlaces first = head_places(specs.front());
   const bool uniform = std::all_of(specs.begin(), specs.end(), [&](const SpecPlan& spec) {
-    return spec.attention && !spec.auxiliary && head_places(spec).heads == first.heads &&
-           spec.block_size_tokens == specs.front().block_size_tokens &&
-           spec.bytes_per_token == specs.front().bytes_per_token;
+    const HeadPlaces places = head_places(spec);
+    return !spec.auxiliary && spec.state.has_value() == specs.front().state.has_value() &&
+           places.heads == first.heads && places.content_bytes == first.content_bytes &&
+           spec.block_size_tokens == specs.front().block_size_tokens;
   });
   if (uniform) return {any_backend.begin(), any_backend.end()};
   const bool beside = std::any_of(specs.begin(), specs.end(), [](const SpecPlan& spec) {
@@ -63,8 +64,12 @@ std::vector<CacheOrder> possible_orders(std::span<const SpecPlan> specs) {
 CacheOrder choose_order(std::span<const SpecPlan> specs, const ModelSpec& model, const EngineSpec& engine,
                         const DerivationLog& log) {
   const std::vector<CacheOrder> possible = possible_orders(specs);
-  const std::span<const CacheOrder> read =
-      engine.backend_profile ? facts_of(*engine.backend_profile).orders : std::span<const CacheOrder>(any_backend);
+  // A profile says what backends of attention read; a state is read in any order.
+  const bool attends =
+      std::any_of(specs.begin(), specs.end(), [](const SpecPlan& spec) { return spec.attention.has_value(); });
+  const std::span<const CacheOrder> read = engine.backend_profile && attends
+                                               ? facts_of(*engine.backend_profile).orders
+                                               : std::span<const CacheOrder>(any_backend);
   const std::span<const CacheOrder> of_model = model.cache_orders.empty() ? read : model.cache_orders;
   std::vector<CacheOrder> valid;
   for (const CacheOrder order : of_model)

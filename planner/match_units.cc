@@ -24,7 +24,15 @@ MatchUnits match_units(const Arrangement& arrangement, const EngineSpec& engine)
   }
   const bool caches = arrangement.cache_mode != CacheMode::none;
   units.hash_block = units.scheduler_block;
-  if (!caches || tables == 1) return units;
+  if (!caches) return units;
+  if (tables == 1) {
+    // One group is matched by its block; any other unit would change nothing, and the engine says so.
+    if (const auto unit = engine.prefix_match_unit_tokens; unit && *unit != units.scheduler_block)
+      units.error = fmt::format("engine.prefix_match_unit_tokens: {} is not the block of {} tokens, by which prefixes "
+                                "are found where one group keeps them; leave it out or take {}",
+                                *unit, units.scheduler_block, units.scheduler_block);
+    return units;
+  }
   if (indivisible > 0)
     units.error = fmt::format("engine.prefix_match_unit_tokens: {} does not divide the block of {} tokens of a group "
                               "whose prefixes are cached; take a divisor of {}",

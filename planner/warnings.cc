@@ -10,6 +10,7 @@
 #include "planner/group_warnings.h"
 #include "planner/plan_facts.h"
 #include "planner/sequence_warnings.h"
+#include "planner/start_count.h"
 
 namespace hybridkv {
 
@@ -130,31 +131,20 @@ void warn_refused_mode(std::vector<Warning>& warnings, const CachePlan& plan) {
 
 /// The check of the start, and what is printed, count with a longer encoder than any request has.
 void warn_encoder_batch(std::vector<Warning>& warnings, const CachePlan& plan) {
-  if (!plan.rules->reserves_encoder_batch) return;
-  Checked ids = 0, reserved = 0;
-  std::int64_t kept = 0;
-  for (const GroupPlan& group : plan.groups) {
-    const SpecPlan& spec = plan.spec_of(group);
-    if (!spec.is_cross() || spec.encoder_tokens >= plan.max_num_batched_tokens) continue;
-    kept = spec.encoder_tokens;
-    ids += group_ids(plan, group, 1);
-    reserved += ids_of_entries(
-        group, table_entries(table_of_encoder(plan.max_num_batched_tokens, spec.block_size_tokens), 1));
-  }
-  if (kept == 0) return;
-  const std::int64_t longest = plan.capacity.back().blocks_per_request;
-  const std::int64_t counted = Checked(longest) + reserved - ids;
+  const CapacityPlan& longest = plan.capacity.back();
+  const std::optional<StartCount> count = start_count(plan, longest);
+  if (!count) return;
   warnings.push_back(
       {"encoder_reserve",
        fmt::format("at its start, and in the concurrency that it prints, the engine counts max_num_batched_tokens = {} "
                    "for the encoder of a request, not {}: {} instead of {} for {}, of which {}",
-                   human_count(plan.max_num_batched_tokens), human_plural(kept, "token"), human_count(counted),
-                   human_plural(longest, "block"), human_plural(plan.capacity.back().max_model_len, "token"),
-                   counted > plan.usable_blocks()
+                   human_count(plan.max_num_batched_tokens), human_plural(count->encoder_tokens, "token"),
+                   human_count(count->ids), human_plural(longest.blocks_per_request, "block"),
+                   human_plural(longest.max_model_len, "token"),
+                   count->ids > plan.usable_blocks()
                        ? fmt::format("the pool has {}, so that it does not start; give more memory or a smaller "
                                      "engine.max_num_batched_tokens", human_count(plan.usable_blocks()))
-                       : fmt::format("it holds {:.2f}", static_cast<double>(plan.num_blocks()) /
-                                                            static_cast<double>(counted)))});
+                       : fmt::format("it holds {:.2f}", count->concurrency))});
 }
 
 void warn_short_packs(std::vector<Warning>& warnings, const CachePlan& plan) {

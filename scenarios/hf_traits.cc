@@ -22,7 +22,8 @@ constexpr std::string_view old_encoders =
 /// And the decoders of their time.
 constexpr std::string_view old_decoders =
     "bart mbart marian pegasus plbart blenderbot blenderbot-small m2m_100 speech_to_text kosmos_2_5_text_model "
-    "kosmos_2_text_model";
+    "kosmos_2_text_model whisper trocr mvp led fsmt prophetnet pegasus_x bigbird_pegasus seamless_m4t "
+    "seamless_m4t_v2 speecht5";
 
 /// Source: the parameters of the classes of Hugging Face Transformers 5.23.0 as they are made from their configs, by
 /// name and shape.

@@ -23,11 +23,13 @@ constexpr auto usual_models = std::to_array<std::string_view>(
 
 constexpr std::int64_t usual_length = 32'768;
 
-bool is_told(const LayerSpec& layer) {
-  if (layer.cross) return false;
+/// Attention to chunks and to an encoder is asked of the engine whose driver knows both.
+bool is_told(const LayerSpec& layer, const Conformance& conformance) {
+  if (layer.cross && !conformance.tells_chunks_and_encoders) return false;
   if (!layer.attention) return true;
   const AttentionKind kind = layer.attention->kind;
-  return kind == AttentionKind::full || kind == AttentionKind::sliding_window || kind == AttentionKind::mla;
+  return kind == AttentionKind::full || kind == AttentionKind::sliding_window || kind == AttentionKind::mla ||
+         (kind == AttentionKind::chunked_local && conformance.tells_chunks_and_encoders);
 }
 
 std::vector<ModelSpec> models_of(const ConformGrid& grid, const Conformance& conformance) {
@@ -126,7 +128,8 @@ bool can_be_told(const ModelSpec& model, const Conformance& conformance) {
     return false;
   };
   return model.auxiliary.empty() && is_told_beside() &&
-         std::all_of(model.layers.begin(), model.layers.end(), is_told);
+         std::all_of(model.layers.begin(), model.layers.end(),
+                     [&](const LayerSpec& layer) { return is_told(layer, conformance); });
 }
 
 std::vector<ConformCase> conform_cases(const Engine& engine, const ConformGrid& grid) {
@@ -136,8 +139,8 @@ std::vector<ConformCase> conform_cases(const Engine& engine, const ConformGrid& 
   CaseList list(engine, cases);
   for (const ModelSpec& model : models) {
     if (!can_be_told(model, conformance))
-      throw InputError(fmt::format("--models {}: a driver is told of layers with states, full attention, windows and "
-                                   "latents, and this model keeps more than that; leave it out", model.name));
+      throw InputError(fmt::format("--models {}: it keeps what the driver of this engine is not told of, such as rings "
+                                   "or states of drafts; leave it out", model.name));
     for (const EngineSpec& setting : conformance.grid(model)) list.add(model, setting, usual_length, cases.size());
     if (conformance.computed == nullptr) continue;
     for (const EngineSpec& setting : conformance.computed(model))

@@ -58,6 +58,7 @@ Json told_layers(const ConformCase& one) {
   const AttentionSpec* full = nullptr;
   for (const LayerSpec& layer : one.model.layers) {
     if (layer.attention) layers.push_back(told(number, *layer.attention, false));
+    if (layer.cross) layers.push_back(told(number, *layer.cross, false));
     if (layer.recurrent) layers.push_back(told(number, *layer.recurrent));
     if (full == nullptr && layer.attention && layer.attention->window_tokens == 0) full = &*layer.attention;
     ++number;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 #include <span>
 #include <utility>
@@ -15,7 +16,7 @@
 #include "ask/conform/tree_figures.h"
 #include "ask/conform/tree_replay_rules.h"
 #include "planner/allocated_tensors.h"
-#include "planner/primary_attention.h"
+#include "planner/start_count.h"
 
 namespace hybridkv {
 
@@ -43,6 +44,14 @@ Json group_record(const CachePlan& plan, const std::vector<const GroupPlan*>& ta
   Json record{{"layers", layers}, {"block_size_tokens", spec.block_size_tokens}, {"page_bytes", pages}};
   if (spec.state && plan.cache_mode == CacheMode::align) record["checkpoint_blocks"] = spec.checkpoint_blocks;
   return record;
+}
+
+/// Of those that prefixes are found by: rings are no such.
+std::int64_t shortest_block(const CachePlan& plan) {
+  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+  for (const SpecPlan& spec : plan.specs)
+    if (spec.ring_tokens == 0) shortest = std::min(shortest, spec.block_size_tokens);
+  return shortest;
 }
 
 Json tensor_record(const AllocatedTensor& tensor) {
@@ -73,6 +82,7 @@ void add_views(Json& views, const CachePlan& plan, const GroupPlan& group) {
     if (view.spec == group.spec && view.layer == first)
       views.push_back(view_record(view, plan.spec_of(group).state          ? fmt::format("state {}", state++)
                                         : plan.spec_of(group).is_indexer() ? "indexer"
+                                        : plan.spec_of(group).is_cross()   ? "cross"
                                                                            : "kv"));
 }
 
@@ -144,16 +154,17 @@ Json plan_record(const CachePlan& plan) {
   for (const SpecPlan& spec : plan.specs)
     if (spec.state) states.insert(spec.state->bytes);
   record["state_bytes"] = states;
-  record["block_size_tokens"] = primary_block_tokens(plan);
+  record["block_size_tokens"] = shortest_block(plan);
   record["cache_order"] = to_string(*plan.cache_order);
   for (const auto& table : shared_tables(plan)) record["groups"].push_back(group_record(plan, table));
   record["bytes_per_block"] = plan.arenas.front().bytes_per_id;
   record["num_blocks"] = plan.num_blocks();
   record["pool_bytes"] = plan.pool_bytes();
   const CapacityPlan& capacity = plan.capacity.front();
-  record["blocks_per_request"] = capacity.blocks_per_request;
-  record["max_concurrency"] = capacity.max_concurrency;
-  record["kv_cache_tokens"] = capacity.kv_cache_tokens;
+  const std::optional<StartCount> counted = start_count(plan, capacity);
+  record["blocks_per_request"] = counted ? counted->ids : capacity.blocks_per_request;
+  record["max_concurrency"] = counted ? counted->concurrency : capacity.max_concurrency;
+  record["kv_cache_tokens"] = counted ? counted->tokens : capacity.kv_cache_tokens;
   record["match_refused"] = !plan.prefix.match_error.empty();
   if (plan.prefix.match_error.empty()) {
     record["scheduler_block_tokens"] = plan.prefix.scheduler_block_tokens;

@@ -23,6 +23,10 @@ def answer_stream():
 UNFIT = (AttributeError, ImportError, NameError, TypeError)
 
 
+class NotAsked(Exception):
+    """What is asked for is nothing that this engine or its driver knows: neither figures nor a refusal."""
+
+
 def where(error):
     """The innermost line of the error: file, line and function."""
     frames = traceback.extract_tb(error.__traceback__)
@@ -50,6 +54,8 @@ def serve(answers, hello, asks):
         request = json.loads(line)
         try:
             say({"id": request["id"], **asks[request["ask"]](request)})
+        except NotAsked as error:
+            say({"id": request["id"], "not_asked": str(error)})
         except UNFIT as error:
             say({"id": request["id"], "unfit": f"{type(error).__name__}: {error} ({where(error)})"})
         except Exception as error:  # the engine's own refusals are of many types

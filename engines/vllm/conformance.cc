@@ -16,9 +16,19 @@ constexpr std::array profiles_of_heads{BackendProfile::sm80, BackendProfile::sm9
 constexpr std::array profiles_of_latents{BackendProfile::sm80, BackendProfile::flash_attn_mla, BackendProfile::flashmla,
                                          BackendProfile::cutlass_mla};
 
+/// With an encoder a step has to be as long as the longest request.
+constexpr std::int64_t usual_length_with_encoder = 32'768;
+
 bool has_latents(const ModelSpec& model) {
   return std::any_of(model.layers.begin(), model.layers.end(), [](const LayerSpec& layer) {
     return layer.attention && layer.attention->kind == AttentionKind::mla;
+  });
+}
+
+/// Layers of a draft attend as the model does, where it attends to all tokens.
+bool drafts_can_join(const ModelSpec& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(), [](const LayerSpec& layer) {
+    return layer.attention && layer.attention->window_tokens == 0 && !layer.cross;
   });
 }
 
@@ -32,6 +42,7 @@ EngineSpec usual_setting(const ModelSpec& model) {
   engine.backend_profile = profiles_of(model)[1];
   engine.cache_mode = CacheMode::align;  // that prefixes are cached, whether there are states or not
   engine.memory_bytes = usual_memory;
+  if (model.encoder_tokens) engine.max_num_batched_tokens = usual_length_with_encoder;
   return engine;
 }
 
@@ -58,7 +69,7 @@ std::vector<EngineSpec> conform_settings_of_vllm(const ModelSpec& model) {
   add([](EngineSpec& engine) { engine.hybrid_manager = false; });
   add([](EngineSpec& engine) { engine.max_num_batched_tokens = 2048; });
   add([](EngineSpec& engine) { engine.concurrent_batches = 1; });
-  add([](EngineSpec& engine) { engine.speculative_tokens = engine.mtp_layers = 1; });
+  if (drafts_can_join(model)) add([](EngineSpec& engine) { engine.speculative_tokens = engine.mtp_layers = 1; });
   return settings;
 }
 
@@ -75,7 +86,7 @@ EngineSpec random_conform_setting_of_vllm(const ModelSpec& model, std::uint64_t 
   if (draw(3) == 0) engine.block_size_tokens = std::int64_t{16} << draw(6);
   if (draw(4) == 0) engine.prefix_match_unit_tokens = std::int64_t{16} << draw(4);
   if (draw(4) == 0) engine.num_blocks = static_cast<std::int64_t>(2 + draw(20'000));
-  if (draw(4) == 0) engine.speculative_tokens = engine.mtp_layers = 1;
+  if (draw(4) == 0 && drafts_can_join(model)) engine.speculative_tokens = engine.mtp_layers = 1;
   engine.memory_bytes = static_cast<std::int64_t>((std::uint64_t{1} << 28) + draw(std::uint64_t{80} << 30));
   engine.max_num_batched_tokens = static_cast<std::int64_t>(std::uint64_t{1024} << draw(5));
   return engine;
@@ -85,6 +96,7 @@ const Conformance conformance_of_vllm_0_33{.driver = "vllm/conform/driver.py",
                                            .version = "0.33.0",
                                            .grid = conform_settings_of_vllm,
                                            .tells_indexers = ToldIndexers::of_layers,
+                                           .tells_chunks_and_encoders = true,
                                            .random = random_conform_setting_of_vllm};
 
 }  // namespace hybridkv

@@ -56,6 +56,16 @@ TEST_CASE("golden: so is every figure of the release before, which is a folder o
   CHECK(contains(run.output, "replay.hits"));
 }
 
+TEST_CASE("golden: so is every figure of encoders, chunks, indexers and states alone") {
+  const std::string asked =
+      "conform vllm-0.33 --models Whisper-large-v3,Llama-4-Scout-17B-16E,Falcon-Mamba-7B,Gemma-4-31B,"
+      "DeepSeek-V3.2 --random 0 --driver '" HYBRIDKV_TEST_DATA "/conform/recorded.py'";
+  const ProgramRun run = run_program(asked, "HYBRIDKV_FAKE_ENGINE=vllm-kinds");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "RESULT: vLLM 0.33.0 and the installed version 0.33.0 agree in "));
+}
+
 TEST_CASE("golden: the pools and the tree that SGLang was recorded with are ours, and a slot less names its rule") {
   const std::string asked = "conform sglang-0.5.23 --models Qwen3.5-4B,LFM2.5-1.2B --random 20 --driver '"
                             HYBRIDKV_TEST_DATA "/conform/recorded.py'";

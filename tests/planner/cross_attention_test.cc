@@ -8,6 +8,7 @@
 #include "planner/encoder_tokens.h"
 #include "planner/evidence.h"
 #include "planner/plan.h"
+#include "planner/start_count.h"
 #include "planner/table_formula.h"
 #include "tests/planner/models.h"
 
@@ -152,4 +153,19 @@ TEST_CASE("edge: what keeps no K and V of an encoder, or is not planned with one
   wrong = testing::whisper_large();
   wrong.layers.front().attention = wrong.layers.front().cross;
   require_refusal(encoder_engine(), "model.layers[0].attention", "attention to an encoder", wrong);
+}
+
+TEST_CASE("golden: at its start the engine counts a whole step for the encoder, as its own code does") {
+  EngineSpec engine = encoder_engine();
+  engine.max_num_batched_tokens = 8192;
+  const CachePlan plan = whisper_plan(engine);
+  const std::optional<StartCount> count = start_count(plan, plan.capacity.front());
+  REQUIRE(count.has_value());
+  CHECK(count->encoder_tokens == 1500);
+  CHECK(count->ids == 28 + 512);
+  CHECK(count->concurrency == doctest::Approx(static_cast<double>(plan.num_blocks()) / 540));
+  CHECK(count->tokens == static_cast<std::int64_t>(count->concurrency * 448));
+  engine.max_num_batched_tokens = 1500;
+  const CachePlan whole_step = whisper_plan(engine);
+  CHECK_FALSE(start_count(whole_step, whole_step.capacity.front()).has_value());
 }

@@ -165,7 +165,23 @@ TEST_CASE("golden: match units of groups with blocks of their own size, of one g
   engine.prefix_match_unit_tokens = 8;
   ModelSpec dense;
   dense.layers.assign(2, {full_attention(8, 128), std::nullopt});
-  CHECK(make_plan(dense, engine, at_32k).prefix.match_unit_tokens == 16);
+  const PrefixPlan one_group = make_plan(dense, engine, at_32k).prefix;
+  CHECK(one_group.match_unit_tokens == 16);
+  CHECK(one_group.match_error.find("8 is not the block of 16 tokens") != std::string::npos);
+  engine.prefix_match_unit_tokens = 16;
+  CHECK(make_plan(dense, engine, at_32k).prefix.match_error.empty());
+  engine.prefix_match_unit_tokens = 8;
+  engine.cache_mode = CacheMode::none;
+  CHECK(make_plan(dense, engine, at_32k).prefix.match_error.empty());
+}
+
+TEST_CASE("golden: states alone lie in any order, whatever the backend of attention reads") {
+  ModelSpec model;
+  model.layers.assign(4, {std::nullopt, Mamba1Spec{.inner_size = 64, .state_size = 16, .conv_kernel = 4}});
+  EngineSpec engine = engine_0_33(BackendProfile::sm100_flashinfer);
+  CHECK(make_plan(model, engine, at_32k).cache_order == CacheOrder::lbnhc);
+  engine.cache_order = CacheOrder::lhbnc;
+  CHECK(make_plan(model, engine, at_32k).cache_order == CacheOrder::lhbnc);
 }
 
 TEST_CASE("golden: what FlashAttention and FlashInfer take of latents, and that both export") {

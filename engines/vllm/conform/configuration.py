@@ -68,7 +68,7 @@ class Configuration:
         )
         self.scheduler_config = SchedulerConfig(
             max_model_len=request["max_model_len"],
-            is_encoder_decoder=False,
+            is_encoder_decoder=has_encoder(model),
             disable_hybrid_kv_cache_manager=not engine["hybrid_manager"],
             max_num_batched_tokens=engine["max_num_batched_tokens"],
             async_scheduling=engine["concurrent_batches"] == 2,
@@ -83,12 +83,17 @@ class Configuration:
         self.ec_manager_config = SimpleNamespace(get_encoder_cache_manager_obj=lambda: None)
 
 
+def has_encoder(model):
+    return any(layer["kind"] == "cross_attention" for layer in model["layers"])
+
+
 def cache_configuration(engine, model):
     """The engine's own, as its flags and the class of the model fill it in."""
     kv = engine["kv_dtype"]
     cache = CacheConfig(
         cache_dtype="auto" if kv in (None, model["dtype"]) else NAMES.get(kv, kv),
-        enable_prefix_caching=engine["cache_mode"] != "none",
+        # The engine's own configuration switches it off beside an encoder.
+        enable_prefix_caching=engine["cache_mode"] != "none" and not has_encoder(model),
         num_gpu_blocks_override=engine["num_blocks"],
         prefix_match_unit=engine["prefix_match_unit_tokens"],
         mamba_cache_dtype=NAMES[engine["conv_dtype"]],
@@ -115,7 +120,7 @@ def model_configuration(request):
         architecture="conform",
         supports_kv_cache_grouping=False,
         runner_type="generate",
-        **dict.fromkeys(NOT_OF_TEXT, False),
+        **{**dict.fromkeys(NOT_OF_TEXT, False), "is_encoder_decoder": has_encoder(model)},
         get_num_kv_heads=lambda _: 1 if latent else max(1, attention["kv_heads"] // ranks),
         get_head_size=lambda: attention["head_size_k"],
     )

@@ -8,9 +8,12 @@ from dataclasses import fields, replace
 from math import lcm
 from types import SimpleNamespace
 
+import protocol
 import torch
 from vllm.distributed import divide
 from vllm.model_executor.layers.attention.attention import Attention
+from vllm.model_executor.layers.attention.chunked_local_attention import ChunkedLocalAttention
+from vllm.model_executor.layers.attention.cross_attention import CrossAttention
 from vllm.model_executor.layers.attention.mla_attention import MLAAttention
 from vllm.model_executor.layers.attention_layer_base import AttentionLayerBase
 from vllm.model_executor.layers.mamba.abstract import MambaBase
@@ -47,6 +50,16 @@ def kv_heads_of_rank(heads, ranks):
     return divide(heads, ranks)
 
 
+# The class of the engine that makes the spec of a layer, by its kind.
+MADE_BY_KIND = {
+    "full_attention": Attention,
+    "sliding_window": Attention,
+    "mla": MLAAttention,
+    "chunked_local": ChunkedLocalAttention,
+    "cross_attention": CrossAttention,
+}
+
+
 class AttentionLayer(AttentionLayerBase):
     """A layer of attention of one rank, whose spec its own class of the engine makes."""
 
@@ -55,24 +68,24 @@ class AttentionLayer(AttentionLayerBase):
         cache_dtype = config.cache_config.cache_dtype
         self.is_draft_layer = told["draft"]
         self.backend = self.attn_backend = backend
-        self.attn_type = AttentionType.DECODER
+        self.kind = told["kind"]
+        self.attn_type = AttentionType.ENCODER_DECODER if self.kind == "cross_attention" else AttentionType.DECODER
         self.kv_cache_dtype = cache_dtype
         self.kv_cache_torch_dtype = kv_cache_dtype_str_to_dtype(cache_dtype, config.model_config)
         self.num_kv_heads = kv_heads_of_rank(told["kv_heads"], ranks)
         divide(told["query_heads"], ranks)  # as the projections of the model are shared
         self.head_size = told["head_size_k"]
         self.head_size_v = told["head_size_v"]
-        self.sliding_window = told["window_tokens"] or None
+        self.attention_chunk_size = told["window_tokens"] if self.kind == "chunked_local" else None
+        self.sliding_window = None if self.attention_chunk_size else told["window_tokens"] or None
         self.indexer = self.topk_buffer_width = None
         self.non_causal_multi_token_decode = False
-        self.latent = told["kind"] == "mla"
 
     def get_attn_backend(self):
         return self.backend
 
     def get_kv_cache_spec(self, vllm_config):
-        made_by = MLAAttention if self.latent else Attention
-        spec = made_by.get_kv_cache_spec(self, vllm_config)
+        spec = MADE_BY_KIND[self.kind].get_kv_cache_spec(self, vllm_config)
         spec = customize_attention_spec(self.backend, spec)
         marks = any(field.name == "is_draft" for field in fields(spec))  # since 0.33
         return replace(spec, is_draft=self.is_draft_layer) if marks else spec
@@ -123,7 +136,7 @@ def state_shapes(told, ranks, drafts):
         return shapes.short_conv_state_shape(ranks, told["channels"], kernel, drafts)
     if family == "linear":
         return shapes.linear_attention_state_shape(told["heads"], ranks, told["head_dim"])
-    raise LookupError(f"no class of states for the family {family}")
+    raise protocol.NotAsked(f"states of the family {family}, of which this engine has no class")
 
 
 def state_dtypes(told, config):
@@ -187,9 +200,17 @@ class StateLayer(MambaBase):
         return replace(spec, num_prefill_checkpoint_blocks=1, prefill_checkpoint_alignment=at)
 
 
+PARTS = {"state": "state", "cross_attention": "cross"}
+
+
 def name_of(layer, indexer=False):
     """A name that sorts and is found again: drafts count on from the layers of the model."""
-    return f"layers.{layer['layer']}.{'indexer' if indexer else 'state' if layer['kind'] == 'state' else 'attn'}"
+    return f"layers.{layer['layer']}.{'indexer' if indexer else PARTS.get(layer['kind'], 'attn')}"
+
+
+def part_of(name):
+    """What of a layer it is, as view figures call it."""
+    return {"indexer": "indexer", "cross": "cross"}.get(name.split(".")[2], "kv")
 
 
 def number_of(name):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import torch
 from vllm.config import set_current_vllm_config
 from vllm.model_executor.models import ModelRegistry
+from vllm.model_executor.models.config import MambaModelConfig
 from vllm.platforms.interface import Platform
 from vllm.utils.math_utils import cdiv
 from vllm.v1.attention.backends.utils import get_supported_kv_cache_layouts, resolve_kv_cache_layout
@@ -21,7 +22,7 @@ from vllm.v1.worker.utils import AttentionGroup, select_common_block_size
 
 from configuration import Configuration
 from grouping import get_kv_cache_configs, grouped_by, plan_caches
-from layers import IndexerLayer, StateLayer, layers_of, model_class, number_of
+from layers import StateLayer, layers_of, model_class, number_of, part_of
 from replaying import replay
 
 STUBS = [
@@ -75,13 +76,19 @@ def planned(request):
     finally:
         ModelRegistry.resolve_model_cls = resolve
     cache = config.cache_config
-    if cache.mamba_block_size is None:  # as MambaModelConfig sets it without prefix caching
+    if all(isinstance(layer, StateLayer) for layer in layers.values()):
+        MambaModelConfig.verify_and_update_config(config)
+    if cache.mamba_block_size is None:  # as the same sets it for models with attention, without prefix caching
         cache.mamba_block_size = config.model_config.max_model_len
     with set_current_vllm_config(config):
         specs = {name: layer.get_kv_cache_spec(config) for name, layer in layers.items()}
     order = order_of(request, config, layers, specs)
     cache.kv_cache_layout = order.name
     caches = plan_caches(config, specs, request["engine"]["memory_bytes"])
+    # As the core of the engine does before it starts the scheduler: the shortest block that prefixes are found by.
+    specs_of_groups = [group.kv_cache_spec for group in caches.kv_cache_groups]
+    found_again = [spec.block_size for spec in specs_of_groups if getattr(spec, "prefix_cacheable", True)]
+    cache.block_size = min(found_again or [spec.block_size for spec in specs_of_groups])
     return config, layers, caches, order
 
 
@@ -202,8 +209,7 @@ def tensor_views(tensor, pool, layers, caches, order):
     view = create_kv_cache_views(pool, spec, caches.num_blocks, order, tensor, kernel_block_size=split)[0]
     if not is_state:
         group_of_layer = SimpleNamespace(kernel_block_size=kernel, kv_cache_spec=spec, backend=layer.backend)
-        what = "indexer" if isinstance(layer, IndexerLayer) else "kv"
-        return [view_of(number_of(name), what, AttentionGroup.map_kv_cache_to_kernel_blocks(group_of_layer, view))]
+        return [view_of(number_of(name), part_of(name), AttentionGroup.map_kv_cache_to_kernel_blocks(group_of_layer, view))]
     layer.bind_kv_cache(view)
     return [view_of(number_of(name), f"state {position}", one) for position, one in enumerate(layer.kv_cache)]
 

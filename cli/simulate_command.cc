@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ask/replay/planned_caches.h"
+#include "ask/replay/policy_library.h"
 #include "ask/replay/simulate.h"
 #include "ask/replay/simulate_bounds.h"
 #include "ask/replay/simulate_request.h"
@@ -34,6 +35,7 @@ struct SimulateOptions {
   BareOptions bare;  // a cache of its own, without a plan
   std::optional<std::int64_t> max_batched_tokens;
   std::string per_request;
+  std::string policy, policy_settings;  // a library with a policy of the user's own; empty: none
   Overwrite overwrite = Overwrite::no;
 };
 
@@ -65,9 +67,18 @@ void refuse_scenario_flags(const SimulateOptions& options) {
                                    assignment, bare));
 }
 
+/// Puts the policy of the user's own in the place of that of the scenario.
+void take_policy(const SimulateOptions& options, SimulateRequest& request) {
+  if (!options.policy.empty())
+    request.scheduler.own_policy = policy_of_library(options.policy, options.policy_settings);
+  else if (!options.policy_settings.empty())
+    throw InputError("--policy-settings: they belong to a policy of your own; give its library by --policy");
+}
+
 Question bare_question(const SimulateOptions& options) {
   refuse_scenario_flags(options);
   Question question{read_simulate_section(options.scenario), {}};
+  take_policy(options, question.scenario.simulate);
   question.caches = described_caches(options.bare, {options.scenario.cache_mode, options.max_batched_tokens},
                                      question.scenario.simulate);
   return question;
@@ -84,6 +95,7 @@ Question planned_question(const SimulateOptions& options) {
     with_budget.flags.push_back({"engine.max_num_batched_tokens", std::to_string(*options.max_batched_tokens),
                                  fmt::format("--max-batched-tokens {}", *options.max_batched_tokens)});
   Question question{read_scenario(with_budget), {}, true};
+  take_policy(options, question.scenario.simulate);
   question.caches = planned_caches(question.scenario);
   return question;
 }
@@ -153,6 +165,10 @@ void add_scheduler_options(CLI::App& command, SimulateOptions& options) {
   add_key(command, options.scenario, "--match-unit", "simulate.match_unit_tokens", "TOKENS",
           "find prefixes at multiples of this, a divisor of the block");
   add_policy_options(command, options.scenario);
+  command.add_option("--policy", options.policy, "library with a policy of your own (docs/research.md)")
+      ->type_name("FILE");
+  command.add_option("--policy-settings", options.policy_settings, "what it is made with, in its own words")
+      ->type_name("TEXT");
   add_switch(command, options.scenario, "--no-branch-point", "simulate.branch_point", "false",
              "no checkpoint where prompts part");
 }

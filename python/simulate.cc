@@ -10,10 +10,12 @@
 #include <variant>
 
 #include "ask/replay/planned_caches.h"
+#include "ask/replay/policy_library.h"
 #include "ask/replay/simulate.h"
 #include "ask/replay/simulate_bounds.h"
 #include "ask/replay/simulate_request.h"
 #include "python/answers.h"
+#include "python/own_policy.h"
 #include "python/question.h"
 #include "python/watched.h"
 #include "report/replay/simulate_report.h"
@@ -155,9 +157,19 @@ Simulated replay(const Scenario& scenario, bool keeps_records, const Watch& to) 
   return {{render_simulate(answer, Format::json), scenario.notes}, records};
 }
 
-Simulated simulate_scenario(nb::handle scenario, const nb::dict& keys, bool keeps_records, const nb::object& progress) {
-  return watched(progress, [file = question_of(scenario, keys), keeps_records](const Watch& to) {
-    const Scenario read = read_scenario(file);
+/// A class of Python, or the file of a compiled policy.
+std::shared_ptr<const OwnPolicy> policy_of(const nb::object& policy) {
+  if (policy.is_none()) return nullptr;
+  if (nb::isinstance<nb::str>(policy)) return policy_of_library(nb::cast<std::string>(policy), "");
+  return policy_of_python(policy);
+}
+
+Simulated simulate_scenario(nb::handle scenario, const nb::dict& keys, bool keeps_records, const nb::object& policy,
+                            const nb::object& progress) {
+  const std::shared_ptr<const OwnPolicy> own = policy_of(policy);
+  return watched(progress, [file = question_of(scenario, keys), keeps_records, own](const Watch& to) {
+    Scenario read = read_scenario(file);
+    read.simulate.scheduler.own_policy = own;
     try {
       return replay(read, keeps_records, to);
     } catch (const SpecError& error) {
@@ -196,7 +208,8 @@ void register_simulate(nb::module_& module) {
     return names;
   });
   module.def("simulate", simulate_scenario, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("records"),
-             nb::arg("progress").none());
+             nb::arg("policy").none(), nb::arg("progress").none());
+  register_prefix(module);
 }
 
 }  // namespace hybridkv

@@ -121,7 +121,11 @@ void do_watched(const nb::object& progress, std::function<void(const Watch&)> wo
     }
     throw;
   }
-  thread.join();
+  {
+    // A thread that asked Python something gives its state back as it ends, and takes the lock for it.
+    const nb::gil_scoped_release unlocked;
+    thread.join();
+  }
   if (job->failure) std::rethrow_exception(job->failure);
 }
 

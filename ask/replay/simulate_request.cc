@@ -69,7 +69,7 @@ void refuse_unable(const SimulateRequest& request, const ReplayAbilities& able) 
                                                         "this is {}{}{}; leave it out", able.index,
                                                         able.host_keys.empty() ? "" : ": ", able.host_keys));
   const SchedulerSettings& settings = request.scheduler;
-  if (settings.eviction != EvictionPolicy::lru && !able.policies)
+  if (!settings.evicts_as_engines() && !able.policies)
     throw SpecError("simulate.eviction", fmt::format("policies are tried on pools of blocks, and {} is replayed with "
                                                      "its engine's own; take lru", able.index));
   if (settings.checkpoint_back > 0 && !able.chosen_places)

@@ -117,14 +117,16 @@ def _number(value):
     return value.tolist() if hasattr(value, "tolist") else int(value)
 
 
-def simulate(scenario=None, /, requests=None, *, records=True, progress=None, **keys):
+def simulate(scenario=None, /, requests=None, *, records=True, policy=None, progress=None, **keys):
     """Replays requests through the planned cache.
 
     requests: any iterable (see docs/python.md); without it the scenario's trace, or trace="file.jsonl"
     records:  keep what became of every request, Simulation.records
+    policy:   what decides in place of the engine's which prefix goes and of which states are kept: a class with
+              rank(prefix), or the file of a compiled one (docs/research.md)
     """
     if requests is None:
-        return _simulated(scenario, records, progress, keys)
+        return _simulated(scenario, records, policy, progress, keys)
     if keys.get("trace") is not None:
         raise InputError("trace: requests are given already; give one of the two")
     try:  # an array of no dimension has the method of an iterable, and is none
@@ -138,7 +140,7 @@ def simulate(scenario=None, /, requests=None, *, records=True, progress=None, **
         with file:
             for index, request in enumerate(listed):
                 file.write(_trace_line(index, request) + "\n")
-        made = _simulated(scenario, records, progress, {**keys, "trace": {"file": file.name}})
+        made = _simulated(scenario, records, policy, progress, {**keys, "trace": {"file": file.name}})
     except InputError as error:
         raise _of_requests(error, file.name) from None
     finally:
@@ -162,9 +164,11 @@ def _of_requests(error, file):
     return renamed
 
 
-def _simulated(scenario, records, progress, keys):
+def _simulated(scenario, records, policy, progress, keys):
     records = flag("records", records, True)
-    made = ask(_native.simulate, scenario, keys, records, progress=progress)
+    if isinstance(policy, os.PathLike):
+        policy = os.fspath(policy)
+    made = ask(_native.simulate, scenario, keys, records, policy, progress=progress)
     return Simulation(decoded(made.answer), made if records else None)
 
 

@@ -60,7 +60,7 @@ std::string replay_caption(const std::string& trace, const DriverSpec& driver) {
 
 std::string policy_text(const SchedulerSettings& settings) {
   std::string text;
-  if (settings.eviction != EvictionPolicy::lru) text = fmt::format("evicts by {}", to_string(settings.eviction));
+  if (!settings.evicts_as_engines()) text = fmt::format("evicts by {}", settings.eviction_name());
   if (settings.checkpoint_back > 0)
     text += fmt::format("{}last states {} before the last boundary", text.empty() ? "" : ", ",
                         human_plural(settings.checkpoint_back, "checkpoint"));

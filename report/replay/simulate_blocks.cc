@@ -316,7 +316,7 @@ ordered_json block_extras(const ReplayedCache& cache) {
   ordered_json json;
   const SchedulerSettings& settings = stats.geometry.scheduler;
   if (!policy_text(settings).empty()) {
-    json["eviction"] = to_string(settings.eviction);
+    json["eviction"] = settings.eviction_name();
     json["checkpoint_back"] = settings.checkpoint_back;
   }
   if (stats.host) json["host"] = host_json(stats);

@@ -54,7 +54,7 @@ bool BlockSteps::admit(RequestBlocks& request, const CachedPrompt& prompt, const
 
   cache_.attention.hold(request);
   cache_.states.hold(request);
-  if (cache_.kept) cache_.kept->arrive(request, prompt.keys, hit.tokens);
+  if (cache_.kept) cache_.kept->arrive(request, prompt.keys, hit.tokens, prompt.tokens);
   request.published_attention = request.partial_tokens = request.shared_tail_tokens = hit.tokens;
   request.published_states = hit.tokens / cache_.geometry.state_block();
   request.state_tail_shared = hit.tokens % cache_.geometry.state_block() != 0;

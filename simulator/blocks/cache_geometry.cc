@@ -100,12 +100,15 @@ void check_match_unit(const CacheGeometry& geometry) {
 
 void check_policy(const CacheGeometry& geometry) {
   const SchedulerSettings& settings = geometry.scheduler;
-  if (settings.eviction != EvictionPolicy::lru && !ranks_prefixes(geometry))
+  if (!settings.evicts_as_engines() && !ranks_prefixes(geometry))
     throw SpecError("geometry.eviction",
                     geometry.shares_large_pages()
                         ? "arenas that share large pages evict page by page, the oldest first; take lru"
                         : fmt::format("{} ranks prefixes by their states, and this cache keeps none; take lru",
-                                      to_string(settings.eviction)));
+                                      settings.eviction_name()));
+  if (settings.own_policy && settings.eviction != EvictionPolicy::lru)
+    throw SpecError("geometry.eviction", fmt::format("{} and a policy of one's own, {}: give one of the two",
+                                                     to_string(settings.eviction), settings.own_policy->name));
   check_range(settings.checkpoint_back, 0, most_back, "checkpoint_back");
   if (settings.checkpoint_back > 0 && !geometry.rules.blocks->cuts_to_blocks(geometry)) {
     const auto all = all_engine_rules();
@@ -129,7 +132,7 @@ void check_host(const CacheGeometry& geometry) {
                      : !geometry.attention_masks.empty()   ? "windows"
                      : geometry.has_partial_tails()        ? "prefixes that end within a block"
                      : geometry.drafter_drops_block || geometry.rules.lookahead_tokens > 0 ? "a drafter"
-                     : geometry.scheduler.eviction != EvictionPolicy::lru ? "other policies than lru"
+                     : !geometry.scheduler.evicts_as_engines()              ? "other policies than lru"
                                                                           : nullptr;
   if (kind) throw host_refusal(kind);
   if (std::ssize(host.block_bytes) != geometry.num_arenas())

@@ -52,8 +52,8 @@ CacheParts::CacheParts(const CacheGeometry& of)
       held(geometry, pools),
       demand(pools.size()) {
   if (geometry.unlimited_pool) return;
-  if (const EvictionPolicy policy = geometry.scheduler.eviction; policy != EvictionPolicy::lru)
-    kept = std::make_unique<KeptPrefixes>(policy, geometry, pools, attention, states);
+  if (!geometry.scheduler.evicts_as_engines())
+    kept = std::make_unique<KeptPrefixes>(geometry, pools, attention, states);
   else
     victims = geometry.rules.blocks->victims(*this);
   VictimChooser* const chooser = kept ? kept.get() : victims.get();

@@ -64,7 +64,7 @@ bool MatchUnitSteps::admit(RequestBlocks& request, const CachedPrompt& prompt, c
 
   cache_.attention.hold(request);
   cache_.states.hold(request);
-  if (cache_.kept) cache_.kept->arrive(request, prompt.keys, chunk.start);
+  if (cache_.kept) cache_.kept->arrive(request, prompt.keys, chunk.start, prompt.tokens);
   request.published_attention = request.shared_tail_tokens = chunk.start;
   request.published_states = chunk.start / cache_.geometry.state_block();
   grow(request, chunk, true);

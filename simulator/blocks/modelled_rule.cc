@@ -37,7 +37,7 @@ std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
   std::vector<ModelledRule> rules = geometry.rules.blocks->modelled(geometry);
   if (geometry.extra_blocks_per_request > 0 || !geometry.held_groups.empty())
     rules.push_back(ModelledRule::extra_blocks);
-  if (geometry.scheduler.eviction != EvictionPolicy::lru) rules.push_back(ModelledRule::eviction_policy);
+  if (!geometry.scheduler.evicts_as_engines()) rules.push_back(ModelledRule::eviction_policy);
   if (geometry.scheduler.checkpoint_back > 0) rules.push_back(ModelledRule::checkpoint_back);
   if (geometry.scheduler.watermark > 0) rules.push_back(ModelledRule::watermark);
   if (geometry.scheduler.long_prefill_threshold > 0) rules.push_back(ModelledRule::long_prefill_threshold);

@@ -59,6 +59,7 @@ struct RequestBlocks {
   std::vector<std::int64_t> large_pages;        ///< that it took and that may have room for it (PageLedger)
 
   std::int64_t turn = 0;                        ///< prefixes known before on its path, and its own (KeptPrefixes)
+  std::int64_t prompt_tokens = 0;               ///< of the prompt that it came with, for the same
 
   void clear() {
     for (auto& table : attention) table.clear();
@@ -68,7 +69,7 @@ struct RequestBlocks {
     state_tail_shared = false;
     owner = 0;
     large_pages.clear();
-    turn = 0;
+    turn = prompt_tokens = 0;
   }
 };
 

@@ -14,10 +14,11 @@ constexpr std::size_t unused_share = 10;  // of S3-FIFO: one prefix in ten is in
 
 }  // namespace
 
-KeptPrefixes::KeptPrefixes(EvictionPolicy policy, const CacheGeometry& geometry, std::span<const BlockArena> pools,
+KeptPrefixes::KeptPrefixes(const CacheGeometry& geometry, std::span<const BlockArena> pools,
                            const AttentionManager& attention, const StateManager& states)
-    : rank_(policy),
-      policy_(policy),
+    : rank_(geometry.scheduler.eviction),
+      policy_(geometry.scheduler.eviction),
+      own_(geometry.scheduler.own_policy ? geometry.scheduler.own_policy->make() : nullptr),
       pools_(pools),
       attention_(attention),
       states_(states),
@@ -158,7 +159,8 @@ void KeptPrefixes::moved(std::size_t arena, BlockId from, BlockId to) {
 
 // ---- what requests do
 
-void KeptPrefixes::arrive(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t hit_tokens) {
+void KeptPrefixes::arrive(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t hit_tokens,
+                          std::int64_t prompt_tokens) {
   rank_.tick();
   NodeId deepest = nowhere;
   std::int64_t turn = 0;
@@ -171,6 +173,7 @@ void KeptPrefixes::arrive(RequestBlocks& request, std::span<const PrefixKey> key
     turn = std::max(turn, node.turn);
   }
   request.turn = turn + 1;
+  request.prompt_tokens = prompt_tokens;
   const NodeId hit = hit_tokens == 0 ? nowhere : find(keys[static_cast<std::size_t>(hit_tokens / unit_ - 1)]);
   // The prefix was chosen to go, but all of its states are still there, so it is kept after all.
   if (hit != nowhere)
@@ -244,12 +247,15 @@ void KeptPrefixes::keep_first(NodeId id, const RequestBlocks& request) {
   if (!node.known) {
     node.made = rank_.now();
     node.turn = request.turn;
+    node.prompt_tokens = request.prompt_tokens;
     rank_.waits(facts_of(node));
   }
   node.known = true;
   node.since = rank_.start();
+  if (own_ && !own_->keeps(facts_of(node))) return remember(id);
   node.queue = policy_ == EvictionPolicy::second_chance && node.uses == 0 && node.turn == 1 ? 1 : 0;
   keep(id);
+  if (own_) return;
   // A shorter prefix that only this path has used is passed: no request will go on from it any more.
   NodeId passed = node.parent;
   while (passed != nowhere && !nodes_[static_cast<std::size_t>(passed)].kept)
@@ -297,6 +303,7 @@ void KeptPrefixes::touch(NodeId id, bool use) {
     rank_.returned(facts_of(node), rank_.now() - node.made);
     ++node.uses;
     rank_.waits(facts_of(node));
+    if (own_) own_->used(facts_of(node));
   }
   node.used = true;
   if (!node.kept) return;
@@ -356,7 +363,13 @@ PrefixFacts KeptPrefixes::facts_of(const Node& node) const {
           .memory_tokens = memory,
           .uses = node.uses,
           .turn = node.turn,
-          .since = node.since};
+          .since = node.since,
+          .id = static_cast<std::int64_t>(&node - nodes_.data()),
+          .now = rank_.now(),
+          .made = node.made,
+          .branches = node.branches,
+          .longer = node.alive_children,
+          .prompt_tokens = node.prompt_tokens};
 }
 
 // ---- what goes
@@ -376,8 +389,10 @@ KeptPrefixes::NodeId KeptPrefixes::weakest(std::size_t queue) {
     ++at;
     if (is_held(node)) continue;
     const bool spared = policy_ == EvictionPolicy::second_chance && std::exchange(node.used, false);
-    // Its neighbours may have changed, or what is known of its kind.
+    // Its neighbours may have changed, or what is known of its kind. A policy of one's own is asked once for a choice,
+    // as its ranks may rise for ever.
     const double before = node.rank;
+    if (own_ && std::exchange(node.looked_at, choices_) == choices_) return id;
     if (!spared && rank_of(node) <= before) return id;
     part(id);
     if (spared) {
@@ -391,12 +406,14 @@ KeptPrefixes::NodeId KeptPrefixes::weakest(std::size_t queue) {
 }
 
 bool KeptPrefixes::end_weakest() {
-  if (++ended_since_ranked_ * ranks_of_an_end > num_kept()) rank_anew();
+  ++choices_;
+  if (!own_ && ++ended_since_ranked_ * ranks_of_an_end > num_kept()) rank_anew();
   const bool unused_first = ranked_[1].size() * unused_share >= static_cast<std::size_t>(num_kept());
   NodeId id = weakest(unused_first ? 1 : 0);
   if (id == nowhere) id = weakest(unused_first ? 0 : 1);
   if (id == nowhere) return false;
   rank_.went(nodes_[static_cast<std::size_t>(id)].rank);
+  if (own_) own_->went(facts_of(nodes_[static_cast<std::size_t>(id)]));
   end(id);
   return true;
 }

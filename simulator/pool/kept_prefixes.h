@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -13,12 +14,14 @@
 #include "simulator/blocks/request_blocks.h"
 #include "simulator/blocks/state_manager.h"
 #include "simulator/pool/block_arena.h"
+#include "simulator/pool/own_policy.h"
 #include "simulator/pool/prefix_rank.h"
 #include "simulator/pool/victim_chooser.h"
 
 namespace hybridkv {
 
-/// The prefixes that a cache with states keeps, as a tree, and which of them goes next by an EvictionPolicy.
+/// The prefixes that a cache with states keeps, as a tree, and which of them goes next by an EvictionPolicy or a policy of
+/// one's own.
 ///
 /// A node stands for a prefix of whole match units; at it hang the blocks that end there. A prefix is *kept* while the
 /// states of all groups are there and it was not chosen to go; K and V are *alive* while a kept one begins with them.
@@ -27,12 +30,13 @@ namespace hybridkv {
 /// remembered by its key, so that its return teaches. Deterministic.
 class KeptPrefixes final : public VictimChooser {
  public:
-  /// All outlive it. Pre: recurrent groups, whose states are cached; the policy is not `lru`.
-  KeptPrefixes(EvictionPolicy policy, const CacheGeometry& geometry, std::span<const BlockArena> pools,
+  /// All outlive it. Pre: recurrent groups, whose states are cached; the scheduler does not evict as engines do.
+  KeptPrefixes(const CacheGeometry& geometry, std::span<const BlockArena> pools,
                const AttentionManager& attention, const StateManager& states);
 
-  /// A request with these keys goes on from a hit of so many tokens; notes its turn in it.
-  void arrive(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t hit_tokens);
+  /// A request with these keys goes on from a hit of so many tokens; notes its turn and length in it.
+  void arrive(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t hit_tokens,
+              std::int64_t prompt_tokens);
   /// Finds the place of what a request has published since.
   void note(const RequestBlocks& request, std::span<const PrefixKey> keys);
 
@@ -81,6 +85,8 @@ class KeptPrefixes final : public VictimChooser {
     std::int8_t queue = 0;
     std::int64_t made = 0, uses = 0, turn = 1;
     std::int64_t ghost = 0;          // number in the queue of those that went
+    std::int64_t prompt_tokens = 0;  // of the request that made it
+    std::int64_t looked_at = 0;      // number of the last choice that ranked it anew
     double since = 0, rank = 0;
   };
 
@@ -115,7 +121,7 @@ class KeptPrefixes final : public VictimChooser {
   void join(NodeId node);
   void part(NodeId node);
   PrefixFacts facts_of(const Node& node) const;
-  double rank_of(const Node& node) const { return rank_.rank(facts_of(node)); }
+  double rank_of(const Node& node) const { return own_ ? own_->rank(facts_of(node)) : rank_.rank(facts_of(node)); }
   /// Ranks change with neighbours that come and go, and with what is learnt: all are looked at now and then.
   void rank_anew();
   bool is_held(const Node& node) const;
@@ -125,12 +131,14 @@ class KeptPrefixes final : public VictimChooser {
 
   PrefixRank rank_;
   EvictionPolicy policy_;
+  std::unique_ptr<PrefixPolicy> own_;  // in the place of policy_
   std::span<const BlockArena> pools_;
   const AttentionManager& attention_;
   const StateManager& states_;
   std::int32_t attention_groups_;
   std::int64_t unit_, state_units_;
   std::vector<double> block_tokens_;          // (arena) tokens whose K and V take the memory of a block
+  std::int64_t choices_ = 0;                  // of prefixes that go
   std::int64_t ended_since_ranked_ = 0;       // prefixes, since all that are kept were ranked
   std::vector<Spot> spots_;                   // (row), up to the last block that was ever looked at
   std::vector<Node> nodes_;

@@ -12,10 +12,16 @@ namespace hybridkv {
 struct PrefixFacts {
   std::int64_t tokens = 0;        ///< it stands for, >= 1
   std::int64_t saved_tokens = 0;  ///< computed again where it is lost: those behind the next shorter prefix kept, >= 1
-  double memory_tokens = 1;       ///< tokens whose K and V take the memory that goes with it, > 0
+  double memory_tokens = 1;       ///< tokens whose K and V take the memory that goes with it; 0 where it is gone
   std::int64_t uses = 0;          ///< requests that went on from it, also while its states were gone
   std::int64_t turn = 1;          ///< prefixes known before on its path, and itself
-  double since = 0;               ///< PrefixRank::start() of its last use
+  double since = 0;               ///< PrefixRank::start() of its last use; under a policy of one's own its last use
+  std::int64_t id = 0;            ///< its own among all that are known; another one's once it is forgotten
+  std::int64_t now = 0;           ///< requests that came so far
+  std::int64_t made = 0;          ///< as many when its states were first made
+  std::int64_t branches = 0;      ///< ways in which prompts went on behind it, >= 0
+  std::int64_t longer = 0;        ///< of these, on which a longer prefix is kept
+  std::int64_t prompt_tokens = 0; ///< of the request that made it
 };
 
 /// Orders prefixes by one policy: the lowest rank goes first. Time is counted in requests.

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "simulator/pool/eviction_policy.h"
+#include "simulator/pool/own_policy.h"
 
 namespace hybridkv {
 
@@ -17,10 +20,14 @@ struct SchedulerSettings {
   bool long_prefill_threshold_adaptive = false;  ///< but no fewer than its share of a step among all requests
   std::optional<std::int64_t> max_model_len;  ///< longest sequence, prompt and output; unset: no limit
   EvictionPolicy eviction = EvictionPolicy::lru;
+  std::shared_ptr<const OwnPolicy> own_policy;  ///< in place of `eviction`, which is lru then; null: none
   /// A prompt's last state is kept so many checkpoints before its last boundary, which a longer prompt may not share.
   std::int64_t checkpoint_back = 0;
   bool operator==(const SchedulerSettings&) const = default;
 
+  /// Does the block go that nobody used for longest, as in engines?
+  bool evicts_as_engines() const { return eviction == EvictionPolicy::lru && !own_policy; }
+  std::string eviction_name() const { return own_policy ? own_policy->name : std::string(to_string(eviction)); }
   std::int64_t most_running() const { return max_num_active_seqs.value_or(max_num_seqs); }
 
   /// The same with another longest sequence, where none is set.

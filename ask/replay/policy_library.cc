@@ -34,7 +34,7 @@ struct CloseLibrary {
 };
 
 /// A loaded library, and what it is made with.
-struct Library {
+struct LoadedPolicy {
   std::string name, settings;
   std::unique_ptr<void, CloseLibrary> handle;
   std::add_pointer_t<decltype(hybridkv_make_policy)> make = nullptr;
@@ -42,7 +42,7 @@ struct Library {
 
 class CompiledPolicy final : public PrefixPolicy {
  public:
-  explicit CompiledPolicy(std::shared_ptr<const Library> library) : library_(std::move(library)) {
+  explicit CompiledPolicy(std::shared_ptr<const LoadedPolicy> library) : library_(std::move(library)) {
     const char* const refused = library_->make(HYBRIDKV_POLICY_VERSION, library_->settings.c_str(), &policy_);
     if (refused != nullptr) throw InputError(fmt::format("--policy {}: {}", library_->name, refused));
     if (policy_.rank == nullptr)
@@ -77,7 +77,7 @@ class CompiledPolicy final : public PrefixPolicy {
     function(policy_.self, &prefix);
   }
 
-  std::shared_ptr<const Library> library_;
+  std::shared_ptr<const LoadedPolicy> library_;
   hybridkv_policy policy_{};
 };
 
@@ -86,7 +86,7 @@ class CompiledPolicy final : public PrefixPolicy {
 std::shared_ptr<const OwnPolicy> policy_of_library(const std::string& file, const std::string& settings) {
   // Without a slash the loader would look among the libraries of the system.
   const std::filesystem::path path = std::filesystem::absolute(file);
-  auto library = std::make_shared<Library>();
+  auto library = std::make_shared<LoadedPolicy>();
   library->name = path.filename().string();
   library->settings = settings;
   library->handle.reset(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));

@@ -20,8 +20,8 @@
 
 namespace hybridkv {
 
-/// The prefixes that a cache with states keeps, as a tree, and which of them goes next by an EvictionPolicy or a policy of
-/// one's own.
+/// The prefixes that a cache with states keeps, as a tree, and which of them goes next, by an EvictionPolicy or a
+/// policy of one's own.
 ///
 /// A node stands for a prefix of whole match units; at it hang the blocks that end there. A prefix is *kept* while the
 /// states of all groups are there and it was not chosen to go; K and V are *alive* while a kept one begins with them.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ask/compare/compare_verdict.h"
 #include "report/document.h"
 #include "report/field.h"
 #include "report/human.h"
@@ -131,6 +132,23 @@ std::string title_of(const CompareAnswer& comparison) {
   return title;
 }
 
+/// "Best for the cache: N=3 finds 88.15 % of the prompt tokens again and holds …; next comes N=1 with 87.33 % and …".
+std::string verdict_text(const CompareAnswer& comparison, const CompareVerdict& verdict) {
+  const auto name = [&](const WeighedSetting& one) { return comparison.settings[one.setting].name; };
+  const WeighedSetting &taken = verdict.taken, &next = verdict.next;
+  std::string same;
+  for (const std::size_t other : verdict.same) same += (same.empty() ? "" : ", ") + comparison.settings[other].name;
+  if (!same.empty()) same += verdict.same.size() == 1 ? " comes to the same; " : " come to the same; ";
+  const std::string holds = fmt::format("{:.1f} requests of the longest length at once", taken.concurrency);
+  if (!taken.hit_percent)
+    return fmt::format("Best for the cache: {} holds {}; {}next comes {} with {:.1f}. No trace was replayed.",
+                       name(taken), holds, same, name(next), next.concurrency);
+  return fmt::format("Best for the cache: {} finds {:.2f} % of the prompt tokens again and holds {}; {}next comes {} "
+                     "with {:.2f} % and {:.1f}.{}",
+                     name(taken), *taken.hit_percent, holds, same, name(next), *next.hit_percent, next.concurrency,
+                     *taken.hit_percent < *next.hit_percent ? " Half a per cent of the tokens counts as the same." : "");
+}
+
 Listing refusals_of(const CompareAnswer& comparison) {
   Listing listing{{}, true};
   for (const ComparedSetting& setting : comparison.settings) {
@@ -189,7 +207,11 @@ Json json_of(const CompareAnswer& comparison) {
                     {"differs", row.differs},
                     {"rules", std::move(rules)}});
   }
-  return {{"schema", compare_schema_id}, {"settings", std::move(settings)}, {"rows", std::move(rows)}};
+  const std::optional<CompareVerdict> verdict = verdict_of(comparison);
+  return {{"schema", compare_schema_id},
+          {"best", verdict ? Json(comparison.settings[verdict->taken.setting].name) : Json(nullptr)},
+          {"settings", std::move(settings)},
+          {"rows", std::move(rows)}};
 }
 
 }  // namespace
@@ -199,6 +221,8 @@ Table compare_table(const CompareAnswer& comparison) { return rows_table(compari
 Document compare_document(const CompareAnswer& comparison, CompareRules rules) {
   Document document;
   document.blocks.emplace_back(Heading{title_of(comparison), 1});
+  if (const std::optional<CompareVerdict> verdict = verdict_of(comparison))
+    document.blocks.emplace_back(Paragraph{verdict_text(comparison, *verdict)});
   document.blocks.emplace_back(rows_table(comparison, false));
   if (Listing refusals = refusals_of(comparison); !refusals.items.empty())
     document.blocks.emplace_back(std::move(refusals));

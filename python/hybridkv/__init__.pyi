@@ -405,6 +405,7 @@ class Checkpoints(Record):
     places: Records[Record]
     settings: Records[Record]
 class Comparison(Record):
+    best: str | None
     settings: Records[Record]
     rows: Records[Record]
     def differences(self) -> list[Record]: ...

@@ -109,6 +109,8 @@ Listing remarks(const CheckpointAnswer& advice) {
 Document checkpoints_document(const CheckpointAnswer& advice) {
   Document document;
   document.blocks.emplace_back(Heading{"Where to keep states: " + advice.trace, 1});
+  if (const CheckpointSetting* best = best_of(advice))
+    document.blocks.emplace_back(Paragraph{best_text(advice, *best)});
   document.blocks.emplace_back(
       Facts{{{"layout", fmt::format("{}, states at multiples of {} tokens", advice.name,
                                     human_count(advice.unit_tokens))},
@@ -122,8 +124,6 @@ Document checkpoints_document(const CheckpointAnswer& advice) {
   document.blocks.emplace_back(back_table(advice));
   document.blocks.emplace_back(Heading{"What the engine takes, replayed in this memory"});
   document.blocks.emplace_back(settings_table(advice));
-  if (const CheckpointSetting* best = best_of(advice))
-    document.blocks.emplace_back(Paragraph{best_text(advice, *best)});
   if (Listing said = remarks(advice); !said.items.empty()) document.blocks.emplace_back(std::move(said));
   return document;
 }

@@ -34,6 +34,29 @@ CompareAnswer sample_comparison() {
 
 }  // namespace
 
+TEST_CASE("golden: a comparison begins with what uses the cache best") {
+  CompareAnswer comparison;
+  for (const char* name : {"a", "b", "c"}) comparison.settings.push_back({.name = name});
+  const auto add = [&](const char* name, const std::vector<ComparedValue>& values, bool differs) {
+    comparison.rows.push_back({name, name, "", values, differs, {}});
+  };
+  add("model", {std::string("m"), std::string("m"), std::string("m")}, false);
+  add("release", {std::string("r"), std::string("r"), std::string("r")}, false);
+  add("max_model_len", {std::int64_t{9}, std::int64_t{9}, std::int64_t{9}}, false);
+  add("usable_concurrency", {20.0, 20.0, 4.0}, true);
+  CHECK(render_compare(comparison, Format::markdown)
+            .find("Best for the cache: a holds 20.0 requests of the longest length at once; b comes to the same; next "
+                  "comes c with 4.0. No trace was replayed.") != std::string::npos);
+  CHECK(Json::parse(render_compare(comparison, Format::json))["best"] == "a");
+  add("prompt_tokens", {std::int64_t{1000}, std::int64_t{1000}, std::int64_t{1000}}, false);
+  add("prefilled_tokens", {std::int64_t{104}, std::int64_t{500}, std::int64_t{100}}, true);
+  add("hit_rate_percent", {89.6, 50.0, 90.0}, true);
+  CHECK(render_compare(comparison, Format::markdown)
+            .find("Best for the cache: a finds 89.60 % of the prompt tokens again and holds 20.0 requests of the longest "
+                  "length at once; next comes c with 90.00 % and 4.0. Half a per cent of the tokens counts as the same.") !=
+        std::string::npos);
+}
+
 TEST_CASE("golden: a comparison as people read it") {
   const std::string text = render_compare(sample_comparison(), Format::markdown);
   CHECK(text.find("| what | unit | old | new | none refused |\n"

@@ -65,6 +65,10 @@ std::set<std::string> files_named_in(const std::string& document) {
 
 TEST_CASE("golden: the questions of README.md are answered with what it shows") { require_printed("README.md", 5); }
 
+TEST_CASE("golden: ten questions are answered by one command each, as docs/answers.md shows") {
+  require_printed("docs/answers.md", 10);
+}
+
 TEST_CASE("golden: the commands of docs/compare.md print what it shows") { require_printed("docs/compare.md", 2); }
 
 TEST_CASE("golden: the commands of docs/simulator.md print what it shows") { require_printed("docs/simulator.md", 4); }

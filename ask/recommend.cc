@@ -38,10 +38,17 @@ std::optional<std::int64_t> asked_retention(const Scenario& scenario) {
 /// Is what settings take of the host weighed?
 bool limits_host(const EngineRules& rules) { return axis_of(engine_of(rules), search_axis::cache_rams) != nullptr; }
 
+/// The packs that a search of this engine's settings begins with, where it does not try all.
+std::span<const std::int64_t> released_packs(const Engine& engine) {
+  const EngineAxis* const packs = axis_of(engine, search_axis::packs);
+  return packs ? packs->values : std::span<const std::int64_t>();
+}
+
 /// The packs that the scenario says, of an engine of which a search goes beyond one only where that is asked for.
 std::vector<std::int64_t> written_packs(const Scenario& scenario) {
-  const EngineAxis* const packs = axis_of(engine_of(*scenario.engine.rules), search_axis::packs);
-  return scenario.packs_given && packs && !packs->values.empty() ? scenario.pack_sizes : std::vector<std::int64_t>();
+  return scenario.packs_given && !released_packs(engine_of(*scenario.engine.rules)).empty()
+             ? scenario.pack_sizes
+             : std::vector<std::int64_t>();
 }
 
 RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& question) {
@@ -108,8 +115,8 @@ std::vector<PlainPack> plain_packs(const Recommendation& result, const Recommend
 }
 
 bool has_only_released_packs(const SearchSpace& space, const Engine& engine) {
-  const EngineAxis* const packs = axis_of(engine, search_axis::packs);
-  return packs && std::equal(packs->values.begin(), packs->values.end(), space.packs.begin(), space.packs.end());
+  const auto packs = released_packs(engine);
+  return !packs.empty() && std::equal(packs.begin(), packs.end(), space.packs.begin(), space.packs.end());
 }
 
 ServedPick served_pick(const Recommendation& result, std::size_t candidate, const RecommendSpec& spec) {

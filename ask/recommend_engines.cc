@@ -4,12 +4,11 @@
 #include <functional>
 #include <vector>
 
+#include "ask/same_hits.h"
+
 namespace hybridkv {
 
 namespace {
-
-/// Engines whose tokens computed again differ by less than this share of all prompt tokens find the same.
-constexpr double same_share = 0.005;
 
 double again(const EngineRecommendation& engine) {
   return static_cast<double>(engine.answer->picked().objectives.reprefilled_tokens);
@@ -32,8 +31,8 @@ std::optional<std::size_t> engine_to_take(std::span<const EngineRecommendation> 
   const auto fewer_again = [&](std::size_t a, std::size_t b) { return again(engines[a]) < again(engines[b]); };
   const double fewest = again(engines[*std::min_element(answered.begin(), answered.end(), fewer_again)]);
   std::erase_if(answered, [&](std::size_t i) {
-    const double whole = static_cast<double>(engines[i].answer->result.workload.prompt_tokens);
-    return again(engines[i]) > fewest + same_share * whole;
+    return !finds_the_same(again(engines[i]), fewest,
+                           static_cast<double>(engines[i].answer->result.workload.prompt_tokens));
   });
   return *std::max_element(answered.begin(), answered.end(), [&](std::size_t a, std::size_t b) {
     return engines[a].answer->picked().objectives.concurrency < engines[b].answer->picked().objectives.concurrency;

@@ -207,7 +207,7 @@ Json json_of(const CompareAnswer& comparison) {
                     {"differs", row.differs},
                     {"rules", std::move(rules)}});
   }
-  const std::optional<CompareVerdict> verdict = verdict_of(comparison);
+  const std::optional<CompareVerdict> verdict = compare_verdict(comparison);
   return {{"schema", compare_schema_id},
           {"best", verdict ? Json(comparison.settings[verdict->taken.setting].name) : Json(nullptr)},
           {"settings", std::move(settings)},
@@ -221,7 +221,7 @@ Table compare_table(const CompareAnswer& comparison) { return rows_table(compari
 Document compare_document(const CompareAnswer& comparison, CompareRules rules) {
   Document document;
   document.blocks.emplace_back(Heading{title_of(comparison), 1});
-  if (const std::optional<CompareVerdict> verdict = verdict_of(comparison))
+  if (const std::optional<CompareVerdict> verdict = compare_verdict(comparison))
     document.blocks.emplace_back(Paragraph{verdict_text(comparison, *verdict)});
   document.blocks.emplace_back(rows_table(comparison, false));
   if (Listing refusals = refusals_of(comparison); !refusals.items.empty())

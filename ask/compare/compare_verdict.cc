@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <string_view>
-#include <tuple>
 #include <variant>
+
+#include "ask/same_hits.h"
 
 namespace hybridkv {
 
 namespace {
-
-/// Settings whose tokens computed again differ by less than this share of all prompt tokens find the same.
-constexpr double same_share = 0.005;
 
 const ComparedRow* row_named(const CompareAnswer& comparison, std::string_view name) {
   const auto found = std::find_if(comparison.rows.begin(), comparison.rows.end(),
@@ -45,7 +43,7 @@ std::vector<WeighedSetting> weighed(const CompareAnswer& comparison) {
 
 }  // namespace
 
-std::optional<CompareVerdict> verdict_of(const CompareAnswer& comparison) {
+std::optional<CompareVerdict> compare_verdict(const CompareAnswer& comparison) {
   std::vector<WeighedSetting> settings = weighed(comparison);
   const bool is_one_question =
       !differs(comparison, "model") && !differs(comparison, "max_model_len") && !differs(comparison, "release");
@@ -62,7 +60,7 @@ std::optional<CompareVerdict> verdict_of(const CompareAnswer& comparison) {
                   })->prefilled
                : 0;
   const auto finds_most = [&](const WeighedSetting& one) {
-    return !replayed || *one.prefilled <= fewest + same_share * *prompts;
+    return !replayed || finds_the_same(*one.prefilled, fewest, *prompts);
   };
   // Those that find most come first, of these the one that holds most.
   std::stable_sort(settings.begin(), settings.end(), [&](const WeighedSetting& a, const WeighedSetting& b) {

@@ -29,6 +29,6 @@ struct CompareVerdict {
 /// prompt tokens of it, or where nothing was replayed, the one that holds most requests at once, and of equal ones the
 /// first. Nothing where they are
 /// of different models, lengths or releases, fewer than two start, or all come to the same.
-std::optional<CompareVerdict> verdict_of(const CompareAnswer& comparison);
+std::optional<CompareVerdict> compare_verdict(const CompareAnswer& comparison);
 
 }  // namespace hybridkv

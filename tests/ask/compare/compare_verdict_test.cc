@@ -30,22 +30,22 @@ CompareAnswer settings_with(const std::vector<double>& at_once, const std::vecto
 }  // namespace
 
 TEST_CASE("rule: fewest tokens computed again, within half a per cent most requests at once") {
-  const auto by_tokens = verdict_of(settings_with({10, 20}, {1000, 1501}));
+  const auto by_tokens = compare_verdict(settings_with({10, 20}, {1000, 1501}));
   REQUIRE(by_tokens.has_value());
   CHECK(by_tokens->taken.setting == 0);
   CHECK_FALSE(by_tokens->by_requests);
-  const auto by_requests = verdict_of(settings_with({10, 20}, {1000, 1500}));
+  const auto by_requests = compare_verdict(settings_with({10, 20}, {1000, 1500}));
   REQUIRE(by_requests.has_value());
   CHECK(by_requests->taken.setting == 1);
   CHECK(by_requests->next.setting == 0);
   CHECK(by_requests->by_requests);
   CHECK(*by_requests->taken.hit_percent == doctest::Approx(98.5));
   // The next one finds most of the others, however many it holds.
-  CHECK(verdict_of(settings_with({10, 40, 20}, {1000, 9000, 5000}))->next.setting == 2);
+  CHECK(compare_verdict(settings_with({10, 40, 20}, {1000, 9000, 5000}))->next.setting == 2);
 }
 
 TEST_CASE("rule: without a replay it is the one that holds most requests") {
-  const auto verdict = verdict_of(settings_with({10, 20, 15}));
+  const auto verdict = compare_verdict(settings_with({10, 20, 15}));
   REQUIRE(verdict.has_value());
   CHECK(verdict->taken.setting == 1);
   CHECK(verdict->next.setting == 2);
@@ -53,7 +53,7 @@ TEST_CASE("rule: without a replay it is the one that holds most requests") {
 }
 
 TEST_CASE("rule: of settings that come to the same the first is taken, and the others are named") {
-  const auto verdict = verdict_of(settings_with({10, 10, 10, 12}, {9000, 1200, 1000, 5000}));
+  const auto verdict = compare_verdict(settings_with({10, 10, 10, 12}, {9000, 1200, 1000, 5000}));
   REQUIRE(verdict.has_value());
   CHECK(verdict->taken.setting == 1);
   CHECK(verdict->same == std::vector<std::size_t>{2});
@@ -61,17 +61,17 @@ TEST_CASE("rule: of settings that come to the same the first is taken, and the o
 }
 
 TEST_CASE("edge: no verdict where all come to the same, one starts alone, or two questions are asked") {
-  CHECK_FALSE(verdict_of(settings_with({10, 10})).has_value());
-  CHECK_FALSE(verdict_of(settings_with({10, 10}, {1000, 1400})).has_value());
+  CHECK_FALSE(compare_verdict(settings_with({10, 10})).has_value());
+  CHECK_FALSE(compare_verdict(settings_with({10, 10}, {1000, 1400})).has_value());
   CompareAnswer one_starts = settings_with({10, 20});
   one_starts.settings[0].refused = "too little memory";
-  CHECK_FALSE(verdict_of(one_starts).has_value());
+  CHECK_FALSE(compare_verdict(one_starts).has_value());
   one_starts.settings[0].refused.clear();
   one_starts.settings[0].start_errors = {"no view"};
-  CHECK_FALSE(verdict_of(one_starts).has_value());
+  CHECK_FALSE(compare_verdict(one_starts).has_value());
   for (const std::size_t row : {0, 1, 2}) {
     CompareAnswer other = settings_with({10, 20});
     other.rows[row].differs = true;
-    CHECK_FALSE(verdict_of(other).has_value());
+    CHECK_FALSE(compare_verdict(other).has_value());
   }
 }

@@ -18,6 +18,8 @@
 #include "cli/progress.h"
 #include "report/conform_report.h"
 #include "scenarios/model_library.h"
+#include "scenarios/model_words.h"
+#include "scenarios/read.h"
 
 namespace hybridkv {
 
@@ -57,12 +59,24 @@ const Engine& asked_engine(const std::string& name) {
   return engine;
 }
 
+/// A model that does not come with us, of a file; how much memory there is and how long requests are every case says.
+ModelSpec model_of_file(const std::string& path) {
+  ScenarioFile file = load_scenario(path);
+  apply_override(file, "engine.memory", "1GiB", "--models");
+  apply_override(file, "limits.max_model_len", "1", "--models");
+  return read_scenario(file).model;
+}
+
 std::vector<ModelSpec> asked_models(const std::vector<std::string>& names, const Conformance& conformance) {
   std::vector<ModelSpec> models;
   for (const std::string& name : names) {
     if (name == "all") {
       for (const ShippedModel& shipped : shipped_models())
         if (can_be_told(shipped.model, conformance)) models.push_back(shipped.model);
+      continue;
+    }
+    if (names_model_file(name)) {
+      models.push_back(model_of_file(name));
       continue;
     }
     const ShippedModel* const shipped = find_shipped_model(name);
@@ -164,7 +178,7 @@ void add_conform_command(CLI::App& app, CommandAction& action) {
   }
   command
       ->add_option("--models", options->models,
-                   "shipped models, with commas between, or all; default: some of every family")
+                   "shipped models or model files, with commas between, or all; default: some of every family")
       ->delimiter(',')
       ->check(offers({{offered_models}, true}))
       ->type_name("NAMES");

@@ -58,8 +58,8 @@ TEST_CASE("golden: so is every figure of the release before, which is a folder o
 
 TEST_CASE("golden: so is every figure of encoders, chunks, indexers and states alone") {
   const std::string asked =
-      "conform vllm-0.33 --models Whisper-large-v3,Llama-4-Scout-17B-16E,Falcon-Mamba-7B,Gemma-4-31B,"
-      "DeepSeek-V3.2 --random 0 --driver '" HYBRIDKV_TEST_DATA "/conform/recorded.py'";
+      "conform vllm-0.33 --models '" HYBRIDKV_TEST_DATA "/conform/Whisper-large-v3.yaml',Llama-4-Scout-17B-16E,"
+      "Falcon-Mamba-7B,Gemma-4-31B,DeepSeek-V3.2 --random 0 --driver '" HYBRIDKV_TEST_DATA "/conform/recorded.py'";
   const ProgramRun run = run_program(asked, "HYBRIDKV_FAKE_ENGINE=vllm-kinds");
   CAPTURE(run.output);
   CHECK(run.exit_code == 0);

@@ -143,10 +143,12 @@ std::string verdict_text(const CompareAnswer& comparison, const CompareVerdict& 
   if (!taken.hit_percent)
     return fmt::format("Best for the cache: {} holds {}; {}next comes {} with {:.1f}. No trace was replayed.",
                        name(taken), holds, same, name(next), next.concurrency);
+  const char* const rule =
+      *taken.hit_percent < *next.hit_percent ? " Half a per cent of the tokens counts as the same." : "";
   return fmt::format("Best for the cache: {} finds {:.2f} % of the prompt tokens again and holds {}; {}next comes {} "
                      "with {:.2f} % and {:.1f}.{}",
                      name(taken), *taken.hit_percent, holds, same, name(next), *next.hit_percent, next.concurrency,
-                     *taken.hit_percent < *next.hit_percent ? " Half a per cent of the tokens counts as the same." : "");
+                     rule);
 }
 
 Listing refusals_of(const CompareAnswer& comparison) {

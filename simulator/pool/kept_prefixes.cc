@@ -248,7 +248,7 @@ void KeptPrefixes::keep_first(NodeId id, const RequestBlocks& request) {
     node.made = rank_.now();
     node.turn = request.turn;
     node.prompt_tokens = request.prompt_tokens;
-    rank_.waits(facts_of(node));
+    if (!own_) rank_.waits(facts_of(node));
   }
   node.known = true;
   node.since = rank_.start();
@@ -300,10 +300,12 @@ void KeptPrefixes::remember(NodeId id) {
 void KeptPrefixes::touch(NodeId id, bool use) {
   Node& node = nodes_[static_cast<std::size_t>(id)];
   if (use) {
-    rank_.returned(facts_of(node), rank_.now() - node.made);
+    if (!own_) rank_.returned(facts_of(node), rank_.now() - node.made);
     ++node.uses;
-    rank_.waits(facts_of(node));
-    if (own_) own_->used(facts_of(node));
+    if (own_)
+      own_->used(facts_of(node));
+    else
+      rank_.waits(facts_of(node));
   }
   node.used = true;
   if (!node.kept) return;

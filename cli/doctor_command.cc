@@ -1,6 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "ask/start/doctor.h"
 #include "base/error.h"
@@ -9,15 +14,20 @@
 #include "cli/exit_codes.h"
 #include "cli/offers.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/scenario_options.h"
+#include "cli/trace_options.h"
 #include "cli/values.h"
 #include "engines/start_log.h"
 #include "report/doctor_report.h"
+#include "scenarios/command_words.h"
 #include "scenarios/flags_alone.h"
 
 namespace hybridkv {
 
 namespace {
+
+constexpr const char* trace_flag = "--trace";
 
 struct DoctorOptions {
   std::string log;
@@ -25,9 +35,26 @@ struct DoctorOptions {
   OutputOptions output;
 };
 
+/// The flags of the requests as a shell takes them. Throws InputError where there are some and no requests.
+std::string trace_words(const std::vector<FlagValue>& flags) {
+  CommandWords words;
+  for (const FlagValue& flag : flags) {
+    const std::size_t end = std::min(flag.shown.find(' '), flag.shown.size());
+    words.replay.push_back({flag.shown.substr(0, end), end < flag.shown.size() ? flag.shown.substr(end + 1) : ""});
+  }
+  if (!flags.empty() && !words.replays_with(trace_flag))
+    throw InputError(fmt::format("{} goes with the requests to replay; give them by --trace FILE",
+                                 words.replay.front().flag));
+  const std::string text = replay_words(words);
+  return text.empty() ? text : text.substr(1);  // without the blank before it
+}
+
 int run_doctor(const DoctorOptions& options) {
   if (options.log == standard_input && options.said.model == standard_input)
     throw InputError("LOG and --model are both standard input, which can be read once; give one of them as a file");
+  if (options.log == standard_input && std::any_of(options.said.flags.begin(), options.said.flags.end(),
+                                                   [](const FlagValue& flag) { return flag.shown == "--trace -"; }))
+    throw InputError("LOG and --trace are both standard input, which can be read once; give one of them as a file");
   DoctorQuestion question{.log = read_startup_log(options.log),
                           .log_name = input_name(options.log),
                           .asked = flags_alone(),
@@ -35,7 +62,14 @@ int run_doctor(const DoctorOptions& options) {
   lay_over(question.asked, options.said);
   ScenarioOptions typed = options.said;
   typed.max_model_len.clear();  // commands to try have the length of the log
+  typed.flags.clear();
   question.typed = shell_words(typed);
+  question.trace_words = trace_words(options.said.flags);
+  Progress progress(options.output.quiet);
+  question.on_progress = [&](const SweepProgress& at) {
+    progress.update("replay", fmt::format("per cent of the trace, {} requests", at.requests),
+                    static_cast<int>(100 * at.fraction), 100);
+  };
   const DoctorAnswer answer = doctor(question);
   write_output(render_doctor(answer, options.output.format(), options.output.style()));
   return answer.contradictions.empty() ? exit_fine : exit_fault_found;
@@ -45,12 +79,15 @@ int run_doctor(const DoctorOptions& options) {
 
 void add_doctor_command(CLI::App& app, CommandAction& action) {
   CLI::App* command =
-      app.add_subcommand("doctor", "Explain the figures of an engine's start-up log, and name those that cannot be");
+      app.add_subcommand("doctor",
+                         "Explain an engine's log: its figures, why requests hit or wait, and what cannot be");
   const auto options = std::make_shared<DoctorOptions>();
-  const LogTexts& log = *all_log_texts().at(0);
+  const std::vector<const LogTexts*> logs = all_log_texts();
+  std::vector<std::string_view> engines;
+  for (const LogTexts* const log : logs) engines.push_back(log->engine);
   command
       ->add_option("LOG", options->log,
-                   fmt::format("start-up log of {}, plain or compressed, or - for standard input", log.engine))
+                   fmt::format("log of {}, plain or compressed, or - for standard input", fmt::join(engines, ", ")))
       ->type_name("")
       ->required();
   command
@@ -75,15 +112,27 @@ void add_doctor_command(CLI::App& app, CommandAction& action) {
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
+  command
+      ->add_option_function<std::string>(
+          trace_flag,
+          [options](const std::string& path) {
+            options->said.flags.push_back({"simulate.trace", fmt::format("{{file: {}}}", yaml_quoted(path)),
+                                           fmt::format("{} {}", trace_flag, path)});
+          },
+          "the requests that the engine had: replayed under the settings of the log and under others")
+      ->type_name("FILE");
+  add_trace_file_options(*command, options->said);
   add_output_options(*command, options->output);
   command->footer(fmt::format(
       "Examples:\n"
       "  hybridkv doctor server.log\n"
       "  hybridkv doctor server.log --model config.json --tp 2 --format json\n"
       "  {} 2>&1 | hybridkv doctor -\n"
+      "  curl -s localhost:8000/metrics | hybridkv doctor -\n"
+      "  hybridkv doctor server.log --trace trace.jsonl\n"
       "\n"
       "Figures are compared to the last digit; the exit code is 1 where one cannot\n"
-      "be. docs/doctor.md says what is read.", log.command));
+      "be. docs/doctor.md says what is read.", logs.front()->command));
   command->callback([options, &action] { action = [options] { return run_doctor(*options); }; });
 }
 

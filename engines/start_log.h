@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engines/log_key.h"
+#include "engines/run_texts.h"
 
 namespace hybridkv {
 
@@ -28,7 +29,14 @@ struct LogPattern {
   std::string_view value = {};   ///< of the form `itself`
 };
 
-/// What an engine prints as it starts, whatever its release.
+/// What it means that a start prints a figure twice and differently.
+enum class LogRepeat {
+  contradicts,  ///< one of both is wrong
+  first,        ///< the later one is of something else, such as a drafter
+  last,         ///< the first was a trial
+};
+
+/// What an engine prints, whatever its release.
 struct LogTexts {
   std::string_view engine;   ///< as people call it
   std::string_view command;  ///< one that prints such lines, for help
@@ -36,6 +44,9 @@ struct LogTexts {
   std::string_view samples;  ///< lines with figures, each in quotes
   std::span<const LogPattern> settings, figures;  ///< of several patterns for a setting the last one counts
   std::span<const std::string_view> block_overrides;  ///< texts before a number of blocks that is the user's
+  LogRepeat repeat = LogRepeat::contradicts;
+  std::string_view size_unit = {};  ///< of LogKey::conv_size and the other sizes: "GB"; empty: it prints none
+  const RunTexts* run = nullptr;  ///< what it prints as it serves; null: that is not known
 };
 
 /// Major and minor number of a release.

@@ -6,10 +6,12 @@
 #include <algorithm>
 
 #include "planner/plan_facts.h"
+#include "planner/primary_attention.h"
 #include "report/document.h"
 #include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/run_report.h"
 
 namespace hybridkv {
 
@@ -36,8 +38,21 @@ nlohmann::ordered_json json_value(const std::string& text) {
   return is_real ? nlohmann::ordered_json(std::stod(text)) : nlohmann::ordered_json(text);
 }
 
-const char* title_of(LogKey key) {
+/// Sizes of pools are in the unit of the engine.
+std::string title_of(LogKey key, std::string_view unit) {
+  const auto in_unit = [&](const char* what) { return fmt::format("{}, {}", what, unit); };
   switch (key) {
+    case LogKey::checked_gib: return "memory that was checked, GiB";
+    case LogKey::needed_gib: return "a longest request, GiB";
+    case LogKey::estimated_length: return "longest that fits, tokens";
+    case LogKey::state_slots: return "states";
+    case LogKey::conv_size: return in_unit("conv states");
+    case LogKey::ssm_size: return in_unit("ssm states");
+    case LogKey::token_slots: return "tokens";
+    case LogKey::k_size: return in_unit("K");
+    case LogKey::v_size: return in_unit("V");
+    case LogKey::kv_size: return in_unit("K and V");
+    case LogKey::running_limit: return "running requests";
     case LogKey::block_size: return "attention block, tokens";
     case LogKey::padding_percent: return "padding of states, %";
     case LogKey::memory_gib: return "available memory, GiB";
@@ -51,8 +66,9 @@ const char* title_of(LogKey key) {
 
 Table figure_table(const DoctorAnswer& answer) {
   using Row = FigureCheck;
+  const std::string_view unit = answer.found.printed_by ? answer.found.printed_by->size_unit : std::string_view();
   return table_of<Row>({{for_programs("name"), &Row::key},
-                        {for_people("figure"), [](const Row& row) { return title_of(row.key); }},
+                        {for_people("figure"), [&](const Row& row) { return title_of(row.key, unit); }},
                         {{"line", "line"}, [&](const Row& row) { return answer.found.find(row.key)->line; }},
                         {{"printed", "printed"}, via(&Row::printed, cell_of_text)},
                         {{"planned", "by the rules"}, via(&Row::planned, cell_of_text)},
@@ -75,6 +91,8 @@ std::string result_text(const DoctorAnswer& answer) {
   const auto count = std::count_if(explained.figures.begin(), explained.figures.end(),
                                    [](const FigureCheck& figure) { return figure.explained; });
   const std::string rules = settings_text(explained.settings);
+  if (explained.figures.empty())
+    return fmt::format("RESULT: no figure of {} was printed; read by {}", explained.model, rules);
   if (!explained.is_complete())
     return fmt::format("RESULT: {} of {} figures of {} explained, best by {}", count,
                        explained.figures.size(), explained.model, rules);
@@ -116,10 +134,21 @@ Facts cost_facts(const Explanation& explained) {
   if (const SpecPlan* const state = largest_state(plan))
     facts.entries.emplace_back("state", fmt::format("{} bytes, padded by {}", human_count(state->state->bytes),
                                                     human_percent(state->padding_percent)));
-  facts.entries.emplace_back("block", fmt::format("{} bytes in all layers; one is the null block, which nobody gets",
-                                                  human_count(plan.arenas.front().bytes_per_id)));
+  if (plan.is_uniform())
+    facts.entries.emplace_back("block",
+                               fmt::format("{} bytes in all layers; one is the null block, which nobody gets",
+                                           human_count(plan.arenas.front().bytes_per_id)));
+  else
+    facts.entries.emplace_back(primary_block_tokens(plan) == 1 ? "token" : "block",
+                               fmt::format("{} bytes in all layers", human_count(plan.arenas.front().bytes_per_id)));
   if (explained.length == 0) return facts;
   const CapacityPlan& capacity = plan.capacity.front();
+  if (!plan.is_uniform()) {
+    facts.entries.emplace_back(fmt::format("request of {} tokens", human_count(capacity.max_model_len)),
+                               fmt::format("{} bytes; {:.2f} fit at once", human_count(capacity.bytes_per_request),
+                                           capacity.max_concurrency));
+    return facts;
+  }
   facts.entries.emplace_back(fmt::format("request of {} tokens", human_count(capacity.max_model_len)),
                              fmt::format("{} blocks: {}; {} more bytes than without pages",
                                          human_count(capacity.blocks_per_request), causes_text(capacity.ids_by_cause),
@@ -127,22 +156,23 @@ Facts cost_facts(const Explanation& explained) {
   return facts;
 }
 
-Table better_table(const std::vector<BetterSetting>& better) {
-  using Row = BetterSetting;
-  return table_of<Row>({{{"what", "try"}, &Row::what},
-                        {{"max_concurrency", "concurrency"}, as<Real>(&Row::concurrency)},
-                        {{"kv_cache_tokens", "KV cache", "tokens"}, &Row::kv_cache_tokens},
-                        {{"block_size_tokens", "block", "tokens"}, &Row::block_size_tokens},
-                        {{"gives_up", "gives up"}, &Row::gives_up},
-                        {for_programs("command"), &Row::command}},
-                       better);
-}
-
 Document document_of(const DoctorAnswer& answer) {
   Document document;
   const auto add = [&](Block block) { document.blocks.push_back(std::move(block)); };
   add(Paragraph{result_text(answer)});
-  add(figure_table(answer));
+  if (answer.failure) {
+    add(Listing{{fmt::format("The start failed (line {}): {}", answer.failure->line, answer.failure->text)}, true});
+    if (!answer.failure->tries.empty()) {
+      std::vector<std::string> what, commands;
+      for (const BootTry& one : answer.failure->tries) {
+        what.push_back("starts with " + one.what);
+        commands.push_back(one.command);
+      }
+      add(Listing{what});
+      add(Code{commands});
+    }
+  }
+  if (!answer.explained.figures.empty()) add(figure_table(answer));
   if (!answer.contradictions.empty()) add(Listing{answer.contradictions, true});
   std::vector<std::string> notes;
   if (!answer.undecided.empty()) notes.push_back(answer.undecided);
@@ -151,20 +181,26 @@ Document document_of(const DoctorAnswer& answer) {
                                 fmt::join(answer.explained.assumed, ", ")));
   if (!answer.explained.also.empty())
     notes.push_back(fmt::format("These explain as much: {}", fmt::join(answer.explained.also, "; ")));
-  if (answer.explained.length == 0)
+  if (answer.explained.length == 0 && !answer.found.is_of_pools())
     notes.emplace_back("The log does not say the longest length, so tokens and concurrency are not computed: "
                        "--max-model-len gives it");
   if (!notes.empty()) add(Listing{notes});
+  add_run_time(document, answer);
+  add_log_replay(document, answer);
   add(Heading{"Found"});
   add(found_facts(answer.found));
   add(Heading{"What it costs"});
   add(cost_facts(answer.explained));
-  if (answer.better.empty()) return document;
-  add(Heading{"In the same memory"});
-  add(better_table(answer.better));
-  Code commands;
-  for (const BetterSetting& one : answer.better) commands.lines.push_back(one.command);
-  add(std::move(commands));
+  const auto add_tries = [&](const char* heading, const std::vector<BetterSetting>& tries) {
+    if (tries.empty()) return;
+    add(Heading{heading});
+    add(better_table(tries));
+    Code commands;
+    for (const BetterSetting& one : tries) commands.lines.push_back(one.command);
+    add(std::move(commands));
+  };
+  add_tries("In the same memory", answer.better);
+  if (!answer.replay) add_tries("These may find more prefixes again; --trace FILE says which do", answer.more_hits);
   return document;
 }
 
@@ -198,9 +234,17 @@ nlohmann::ordered_json json_of(const DoctorAnswer& answer) {
                                     {"printed", json_value(figure.printed)},
                                     {"planned", json_value(figure.planned)},
                                     {"explained", figure.explained}});
+  if (answer.failure) {
+    nlohmann::ordered_json& failure = json["failure"] = {
+        {"code", answer.failure->code}, {"line", answer.failure->line}, {"text", answer.failure->text}};
+    failure["try"] = nlohmann::ordered_json::array();
+    for (const BootTry& one : answer.failure->tries)
+      failure["try"].push_back({{"what", one.what}, {"command", one.command}});
+  }
   json["contradictions"] = answer.contradictions;
   if (!answer.undecided.empty()) json["undecided"] = answer.undecided;
   json["try"] = to_json(better_table(answer.better));
+  add_run_json(json, answer);
   return json;
 }
 

@@ -7,27 +7,51 @@
 
 #include "ask/asked_key.h"
 #include "ask/plan.h"
+#include "ask/replay/planned_caches.h"
+#include "ask/start/doctor_change.h"
 #include "ask/start/doctor_check.h"
+#include "ask/start/doctor_replay.h"
 #include "ask/start/doctor_settings.h"
+#include "ask/start/start_failure.h"
 #include "base/error.h"
 #include "engines/engine.h"
-#include "planner/plan_facts.h"
-#include "planner/primary_attention.h"
 #include "scenarios/model_library.h"
 
 namespace hybridkv {
 
 namespace {
 
-constexpr const char* from_log = "the log";  ///< where a value stands that no file or flag holds
 constexpr const char* any_blocks = "1048576";  ///< for questions whose answer they do not change
+constexpr const char* any_memory = "16 TiB";   ///< where settings say how large pools are
+
+/// Gives a file the blocks that are known, or any; pools are sized by settings.
+void set_size(ScenarioFile& file, const StartupLog& log, const std::optional<std::int64_t>& blocks) {
+  if (log.is_of_pools() && !blocks) apply_override(file, "engine.memory", any_memory, from_log);
+  else apply_override(file, "engine.num_blocks", blocks ? std::to_string(*blocks) : any_blocks, from_log);
+}
+
+/// The model of a file of weights, "models/Qwen3.5-4B-Q4_K_M.gguf": its name without what it says of their elements;
+/// any other name as it is.
+std::string name_of_weights(const std::string& name) {
+  constexpr std::string_view ending = ".gguf";
+  if (!name.ends_with(ending)) return name;
+  const std::size_t folder = name.find_last_of("/\\");
+  std::string rest = name.substr(folder == std::string::npos ? 0 : folder + 1);
+  rest.resize(rest.size() - ending.size());
+  for (std::string shorter = rest; !shorter.empty();) {
+    if (find_shipped_model(shorter) != nullptr) return shorter;
+    const std::size_t cut = shorter.find_last_of("-.");
+    shorter.resize(cut == std::string::npos ? 0 : cut);
+  }
+  return rest;
+}
 
 /// A model's name as a cache folder of Hugging Face writes it, "…/models--Qwen--Qwen3.5-4B/snapshots/1a2b", taken
 /// apart; else the name as it is.
 std::string published_name(const std::string& name) {
   constexpr std::string_view before = "models--";
   const std::size_t begin = name.find(before);
-  if (begin == std::string::npos) return name;
+  if (begin == std::string::npos) return name_of_weights(name);
   const std::string folder = name.substr(begin + before.size(), name.find('/', begin) - begin - before.size());
   const std::size_t organisation = folder.find("--");
   return organisation == std::string::npos ? folder : folder.substr(organisation + 2);
@@ -47,7 +71,12 @@ std::string model_of(const StartupLog& log, const std::string& log_name) {
 }
 
 void require_figures(const DoctorQuestion& question) {
-  if (question.log.has_figure()) return;
+  if (question.log.has_figure() || question.log.find(LogKey::failure)) return;
+  if (!question.log.run.empty())
+    throw InputError(fmt::format("{} says what its engine did as it served, but has no figure of its KV cache: they "
+                                 "stand in the start of the same log; give the log from its first line on, or the "
+                                 "start and these lines one behind the other (cat START LINES | hybridkv doctor -)",
+                                 question.log_name));
   const std::string what = question.log.bytes == 0 ? "is empty" : fmt::format("has no figure of a KV cache in {} lines",
                                                                              question.log.lines);
   std::string lines;
@@ -60,14 +89,21 @@ void require_figures(const DoctorQuestion& question) {
 /// Figures are those that an engine prints; of others nobody can say whether they would be the same.
 void require_known_log(const DoctorQuestion& question, const Scenario& scenario) {
   const EngineRules& rules = *scenario.engine.rules;
-  if (!is_asked(question.asked, "engine", "release") || engine_of(rules).log != nullptr) return;
+  const LogTexts* const printed_by = question.log.printed_by;
+  const auto explains = [&](const Engine& engine) {
+    return engine.log != nullptr && (!printed_by || engine.log->texts == printed_by);
+  };
+  if (!is_asked(question.asked, "engine", "release") || explains(engine_of(rules))) return;
   std::vector<std::string_view> known;
   for (const Engine* const engine : all_engines())
-    if (engine->log != nullptr) known.push_back(engine->rules->name);
-  throw located(not_known_of(rules, "what {} prints when it starts",
-                             fmt::format("figures like these are explained by {}: leave it out, and they are tried",
-                                         fmt::join(known, " or "))),
-                scenario);
+    if (explains(*engine)) known.push_back(engine->rules->name);
+  const std::string instead = fmt::format("figures like these are explained by {}: leave it out, and they are tried",
+                                          fmt::join(known, " or "));
+  if (engine_of(rules).log != nullptr)
+    throw located(SpecError("engine.release", fmt::format("{} does not print such lines, {} does; {}", rules.title,
+                                                          printed_by->engine, instead)),
+                  scenario);
+  throw located(not_known_of(rules, "what {} prints when it starts", instead), scenario);
 }
 
 /// The question with what the log says where the user says nothing.
@@ -88,18 +124,11 @@ std::int64_t length_of(const DoctorQuestion& question, const Scenario& scenario)
 }
 
 /// A scenario that needs no memory, because the figures say how many blocks there are.
-Scenario base_scenario(ScenarioFile file) {
-  const auto set = [&](const char* section, const char* key, const char* value) {
-    if (!is_asked(file, section, key)) apply_override(file, fmt::format("{}.{}", section, key), value, from_log);
-  };
-  set("engine", "num_blocks", any_blocks);
-  set("limits", "max_model_len", "1");
+Scenario base_scenario(ScenarioFile file, const StartupLog& log) {
+  const bool has_size = is_asked(file, "engine", "num_blocks") || is_asked(file, "engine", "memory");
+  if (!has_size) set_size(file, log, std::nullopt);
+  if (!is_asked(file, "limits", "max_model_len")) apply_override(file, "limits.max_model_len", "1", from_log);
   return read_scenario(file);
-}
-
-ScenarioFile with_settings(ScenarioFile file, const std::vector<Assignment>& settings) {
-  for (const auto& [key, value] : settings) apply_override(file, key, value, from_log);
-  return file;
 }
 
 /// What was tried, and how far it goes.
@@ -118,7 +147,7 @@ std::vector<Tried> try_all(const DoctorQuestion& question, const ScenarioFile& f
   for (DoctorSettings& settings : possible_settings(question, scenario.model)) {
     if (enough && settings.doubt > *enough) break;
     ScenarioFile one = with_settings(file, settings.assignments);
-    apply_override(one, "engine.num_blocks", any_blocks, from_log);
+    set_size(one, question.log, std::nullopt);
     try {
       read_section(one.root, "engine", scenario);
     } catch (const InputError&) {  // a key that the release does not have
@@ -204,8 +233,29 @@ std::vector<std::string> contradictions_of(const StartupLog& log, const std::vec
   return found;
 }
 
-Explanation explanation_of(const ScenarioFile& file, Scenario scenario, const std::vector<Tried>& tried,
-                           std::int64_t length) {
+/// What the log says of how prefixes are found, as keys of the section simulate.
+std::vector<Assignment> cache_settings(const DoctorQuestion& question) {
+  std::vector<Assignment> settings;
+  for (const auto& [key, from] : {std::pair("match_unit_tokens", LogKey::match_unit),
+                                  std::pair("retention_interval_tokens", LogKey::retention),
+                                  std::pair("max_num_seqs", LogKey::max_num_seqs)})
+    if (const auto value = question.log.whole(from); value && !is_asked(question.asked, "simulate", key))
+      settings.emplace_back(fmt::format("simulate.{}", key), std::to_string(*value));
+  return settings;
+}
+
+/// The cache whose prefixes the engine finds; nothing where that is not known of it.
+std::optional<AnyCache> cache_of_log(ScenarioFile file, const CachePlan& plan) {
+  try {
+    if (!is_asked(file, "limits", "max_model_len")) apply_override(file, "limits.max_model_len", "1", from_log);
+    return cache_of(plan, read_scenario(file));
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+Explanation explanation_of(const DoctorQuestion& question, const ScenarioFile& file, Scenario scenario,
+                           const std::vector<Tried>& tried, std::int64_t length) {
   const Tried& best = tried.front();
   Explanation explained;
   explained.model = scenario.model.name;
@@ -214,6 +264,7 @@ Explanation explanation_of(const ScenarioFile& file, Scenario scenario, const st
   explained.figures = best.check.figures;
   explained.length = length;
   explained.num_blocks = best.check.num_blocks;
+  explained.is_sized_by_settings = question.log.is_of_pools() && !best.check.num_blocks;
   for (const Tried& other : tried) {
     if (other.check.explained != best.check.explained || other.settings.doubt != best.settings.doubt) continue;
     const std::string text = rules_text(other.settings.assignments);
@@ -222,92 +273,12 @@ Explanation explanation_of(const ScenarioFile& file, Scenario scenario, const st
       explained.also.push_back(text);
   }
   ScenarioFile one = with_settings(file, best.settings.assignments);
-  if (best.check.num_blocks)
-    apply_override(one, "engine.num_blocks", std::to_string(*best.check.num_blocks), from_log);
-  else
-    apply_override(one, "engine.num_blocks", any_blocks, from_log);
+  set_size(one, question.log, best.check.num_blocks);
   read_section(one.root, "engine", scenario);
   explained.plan = plan_fitting_or_not(scenario.model, scenario.engine, std::max<std::int64_t>(1, length));
+  explained.cache_settings = cache_settings(question);
+  explained.cache = cache_of_log(with_settings(std::move(one), explained.cache_settings), explained.plan);
   return explained;
-}
-
-/// A change that may hold more requests.
-struct Change {
-  std::vector<Assignment> settings;
-  std::string what, gives_up;
-};
-
-std::vector<Change> changes_for(const Explanation& explained) {
-  std::vector<Change> changes;
-  const CachePlan& plan = explained.plan;
-  const SpecPlan* const attention = primary_attention(plan);
-  if (!plan.rules->one_allocation && attention != nullptr && plan.attention_pack_size == 1)
-    for (const std::int64_t pack : {2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 17, 24})
-      if (pack <= std::ssize(attention->layers))
-        changes.push_back({{{"engine.attention_pack_size", std::to_string(pack)}},
-                           fmt::format("{} attention layers a page", pack), "needs PR 35703, merged in no release"});
-  if (plan.speculative_tokens > 0)
-    changes.push_back({{{"engine.speculative_tokens", "0"}, {"engine.mtp_layers", "0"}}, "no drafts",
-                       "tokens are made one at a time"});
-  if (plan.cache_mode != CacheMode::none)
-    changes.push_back({{{"engine.cache_mode", "none"}}, "no prefix caching", "no prefix is found again"});
-  if (attention != nullptr && attention->attention->kind != AttentionKind::mla && !attention->attention->format &&
-      element_bytes(attention->attention->dtype) == 2)
-    changes.push_back({{{"engine.kv_dtype", "fp8_e4m3"}}, "K and V in fp8", "precision of K and V"});
-  if (const SpecPlan* const state = largest_state(plan); state != nullptr && state->kind != family_name(KdaSpec{}))
-    changes.push_back({{{"engine.ssm_dtype", "bf16"}}, "states in bf16", "precision of states"});
-  return changes;
-}
-
-/// The command that plans these settings.
-std::string command_of(const DoctorQuestion& question, const Explanation& explained,
-                       const std::vector<Assignment>& settings, std::int64_t memory) {
-  std::string command = "hybridkv plan";
-  if (!question.asked.root.find("model")) command += " --model " + explained.model;
-  if (!question.typed.empty()) command += " " + question.typed;
-  command += fmt::format(" --memory {} --max-model-len {}", memory, explained.length);
-  for (const auto& [key, value] : settings) command += fmt::format(" --set {}={}", key, value);
-  return command;
-}
-
-/// Settings with those of a change in place of their own.
-std::vector<Assignment> changed(std::vector<Assignment> settings, const std::vector<Assignment>& change) {
-  for (const Assignment& one : change) {
-    const auto same = std::find_if(settings.begin(), settings.end(),
-                                   [&](const Assignment& old) { return old.first == one.first; });
-    if (same == settings.end()) settings.push_back(one);
-    else same->second = one.second;
-  }
-  return settings;
-}
-
-std::vector<BetterSetting> better_settings(const DoctorQuestion& question, const ScenarioFile& file,
-                                           const Explanation& explained) {
-  std::vector<BetterSetting> better;
-  if (!explained.num_blocks || explained.length == 0) return better;
-  const std::int64_t memory = explained.plan.allocated_bytes();
-  const double now = explained.plan.capacity.front().max_concurrency;
-  for (const Change& change : changes_for(explained)) {
-    const std::vector<Assignment> settings = changed(explained.settings, change.settings);
-    ScenarioFile one = with_settings(file, settings);
-    apply_override(one, "engine.memory", std::to_string(memory), from_log);
-    apply_override(one, "limits.max_model_len", std::to_string(explained.length), from_log);
-    try {
-      const Scenario scenario = read_scenario(one);
-      const CachePlan plan = plan_pack(scenario, 0, PlanDetail::summary);
-      constexpr double worth_it = 1.01;
-      const CapacityPlan& capacity = plan.capacity.front();
-      if (capacity.max_concurrency < worth_it * now) continue;
-      better.push_back({command_of(question, explained, settings, memory), change.what, change.gives_up,
-                        capacity.max_concurrency, capacity.kv_cache_tokens, primary_block_tokens(plan)});
-    } catch (const InputError&) {  // not for this model: nothing to try
-    }
-  }
-  std::stable_sort(better.begin(), better.end(),
-                   [](const BetterSetting& a, const BetterSetting& b) { return a.concurrency > b.concurrency; });
-  constexpr std::size_t most_shown = 4;
-  if (better.size() > most_shown) better.resize(most_shown);
-  return better;
 }
 
 }  // namespace
@@ -319,19 +290,29 @@ bool Explanation::is_complete() const {
 DoctorAnswer doctor(const DoctorQuestion& question) {
   require_figures(question);
   const ScenarioFile file = with_model(question);
-  const Scenario scenario = base_scenario(file);
+  const Scenario scenario = base_scenario(file, question.log);
   require_known_log(question, scenario);
   const std::int64_t length = length_of(question, scenario);
   const std::vector<Tried> tried = try_all(question, file, scenario, length);
   if (tried.empty())
     throw InputError(fmt::format("{}: no setting of {} that the log leaves possible can be planned; give its ranks and "
                                  "element types by --tp and --kv-dtype", question.log_name, scenario.model.name));
-  DoctorAnswer answer{.found = question.log, .explained = {}, .contradictions = {}, .undecided = {}, .better = {}};
-  answer.explained = explanation_of(file, scenario, tried, length);
+  DoctorAnswer answer;
+  answer.found = question.log;
+  answer.explained = explanation_of(question, file, scenario, tried, length);
   const bool open_steps = steps_are_open(question, scenario.model);
   answer.contradictions = contradictions_of(question.log, tried, open_steps);
   if (open_steps) answer.undecided = undecided_figures(tried.front().check);
-  answer.better = better_settings(question, file, answer.explained);
+  const Explanation& explained = answer.explained;
+  const ServedCache served{question.log, explained.plan, explained.cache ? &*explained.cache : nullptr,
+                           explained.num_blocks, length, explained.is_sized_by_settings, has_trace(question)};
+  const std::vector<std::string> impossible = run_contradictions(served);
+  answer.contradictions.insert(answer.contradictions.end(), impossible.begin(), impossible.end());
+  answer.reasons = run_reasons(served);
+  answer.failure = start_failure(question, file, explained, answer.contradictions);
+  answer.better = better_settings(question, file, explained);
+  if (!answer.reasons.empty()) answer.more_hits = hit_settings(question, file, explained);
+  if (has_trace(question)) answer.replay = replay_log(question, file, explained);
   return answer;
 }
 

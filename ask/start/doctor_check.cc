@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ask/plan.h"
+#include "ask/start/pool_check.h"
 #include "base/bisect.h"
 #include "base/error.h"
 #include "planner/capacity.h"
@@ -32,6 +33,8 @@ int decimals_of(const std::string& text) {
   return point == std::string::npos ? 0 : static_cast<int>(text.size() - point - 1);
 }
 
+constexpr const char* printed_like = "0.00";  ///< GiB of vLLM: rounded so, with the last zeros or without
+
 std::string rounded(double value, const std::string& like) { return fmt::format("{:.{}f}", value, decimals_of(like)); }
 
 /// Capacities of one plan for other numbers of blocks.
@@ -43,6 +46,21 @@ class BlocksOfPlan {
   CapacityPlan capacity(std::int64_t blocks) {
     plan_.arenas.front().num_ids = blocks;
     return capacity_at(plan_, length_, rule_);
+  }
+  /// The longest request that the check of the start lets pass with so many blocks, at most the length; 0: none.
+  std::int64_t longest(std::int64_t blocks) {
+    plan_.arenas.front().num_ids = blocks;
+    const auto passes = [&](std::int64_t tokens) { return capacity_at(plan_, tokens, rule_).fits; };
+    return passes(1) ? last_that(1, length_, passes) : 0;
+  }
+  /// The blocks with which the longest such request has so many tokens.
+  BlockRange range_of_longest(std::int64_t printed) {
+    const auto last_below = [&](auto is_below) {
+      if (!is_below(longest(1))) return std::int64_t{0};
+      return last_that(1, most_blocks, [&](std::int64_t blocks) { return is_below(longest(blocks)); });
+    };
+    return {LogKey::estimated_length, last_below([&](std::int64_t tokens) { return tokens < printed; }) + 1,
+            last_below([&](std::int64_t tokens) { return tokens <= printed; })};
   }
   /// The blocks whose figure is `printed`. `figure(capacity)` grows with them.
   template <class Figure>
@@ -113,25 +131,34 @@ class FigureChecker {
     if (const auto states = log_.whole(LogKey::state_blocks))
       ranges.push_back({LogKey::state_blocks, *states, *states + 1});
     if (const auto& memory = log_.find(LogKey::memory_gib); memory && !log_.blocks_overridden)
-      ranges.push_back(range_of_memory(memory->text));
+      ranges.push_back(range_of_memory(LogKey::memory_gib, memory->text, 0));
+    if (const auto longest = log_.whole(LogKey::estimated_length); longest && length_ > 0)
+      ranges.push_back(blocks.range_of_longest(*longest));
+    if (const auto& checked = log_.find(LogKey::checked_gib))
+      ranges.push_back(range_of_memory(LogKey::checked_gib, checked->text, null_bytes()));
     return ranges;
   }
 
-  /// Any memory that is printed like that, at both ends.
-  BlockRange range_of_memory(const std::string& text) const {
-    const double half = 0.5 * std::pow(10.0, -decimals_of(text));
+  /// What the check of a start leaves out of the memory.
+  std::int64_t null_bytes() const {
+    return plan_.rules->reserves_null_block ? plan_.arenas.front().bytes_per_id : 0;
+  }
+
+  /// Any memory that is printed like that, at both ends, and `more_bytes` that are not printed.
+  BlockRange range_of_memory(LogKey key, const std::string& text, std::int64_t more_bytes) const {
+    const double half = 0.5 * std::pow(10.0, -decimals_of(printed_like));
     const double gib = std::stod(text);
     const auto blocks = [&](double size) {
       EngineSpec engine = engine_;
       engine.num_blocks.reset();
-      set_memory(engine, static_cast<std::int64_t>(std::max(0.0, size) * bytes_of_gib));
+      set_memory(engine, static_cast<std::int64_t>(std::max(0.0, size) * bytes_of_gib) + more_bytes);
       const CachePlan plan = make_plan(model_, engine, {.max_model_lens = {1}}, std::nullopt, PlanDetail::summary);
       return plan.arenas.front().num_ids;
     };
     try {
-      return {LogKey::memory_gib, blocks(gib - half), blocks(gib + half)};
+      return {key, blocks(gib - half), blocks(gib + half)};
     } catch (const InputError&) {  // too little for a single token
-      return {LogKey::memory_gib, 1, 0};
+      return {key, 1, 0};
     }
   }
 
@@ -144,7 +171,9 @@ class FigureChecker {
       const auto& printed = log_.find(key);
       if (!printed) continue;
       FigureCheck& figure = check.figures.emplace_back(FigureCheck{key, printed->text, {}, false});
-      figure.planned = planned(key, printed->text, capacity, number);
+      figure.planned = key == LogKey::estimated_length && number && length_ > 0
+                           ? std::to_string(blocks.longest(*number))
+                           : planned(key, printed->text, capacity, number);
       const auto range =
           std::find_if(ranges.begin(), ranges.end(), [&](const BlockRange& one) { return one.key == key; });
       figure.explained = range != ranges.end() ? number && range->holds(*number) : figure.planned == printed->text;
@@ -165,18 +194,27 @@ class FigureChecker {
         const SpecPlan* const state = largest_state(plan_);
         return state ? rounded(state->padding_percent, printed) : std::string();
       }
+      case LogKey::needed_gib: {
+        const double gib = static_cast<double>(plan_.capacity.front().bytes_per_request) / bytes_of_gib;
+        const std::string planned = rounded(gib, printed_like);
+        if (length_ == 0) return {};
+        return std::stod(planned) == std::stod(printed) ? printed : planned;
+      }
       default: break;
     }
     if (!number) return {};
     switch (key) {
       case LogKey::num_blocks: return std::to_string(*number);
       case LogKey::state_blocks: return std::to_string(*number - 1);
-      case LogKey::memory_gib: {
+      case LogKey::memory_gib:
+      case LogKey::checked_gib: {
+        const std::int64_t left_out = key == LogKey::checked_gib ? null_bytes() : 0;
         const auto gib = [&](std::int64_t blocks) {
-          return static_cast<double>(blocks) * static_cast<double>(plan_.arenas.front().bytes_per_id) / bytes_of_gib;
+          const double bytes = static_cast<double>(blocks) * static_cast<double>(plan_.arenas.front().bytes_per_id);
+          return (bytes - static_cast<double>(left_out)) / bytes_of_gib;
         };
-        if (log_.blocks_overridden) return "any";
-        return rounded(gib(*number), printed) + " to " + rounded(gib(*number + 1), printed);
+        if (key == LogKey::memory_gib && log_.blocks_overridden) return "any";
+        return rounded(gib(*number), printed_like) + " to " + rounded(gib(*number + 1), printed_like);
       }
       case LogKey::kv_cache_tokens: return length_ > 0 ? std::to_string(capacity.kv_cache_tokens) : std::string();
       case LogKey::concurrency: return length_ > 0 ? rounded(capacity.max_concurrency, printed) : std::string();
@@ -196,6 +234,7 @@ class FigureChecker {
 std::optional<SettingsCheck> check_settings(const StartupLog& log, const ModelSpec& model, const EngineSpec& engine,
                                             std::int64_t length) {
   try {
+    if (log.is_of_pools()) return check_pools(log, model, engine, length);
     return FigureChecker(log, model, engine, length).check();
   } catch (const InputError&) {  // what cannot be planned explains nothing
     return std::nullopt;

@@ -7,6 +7,7 @@
 
 #include "ask/asked_key.h"
 #include "attention/kv_format.h"
+#include "base/checked.h"
 #include "base/dtype.h"
 #include "engines/engine.h"
 #include "planner/engine_spec.h"
@@ -50,11 +51,14 @@ class Possible {
 
   std::vector<DoctorSettings> all() {
     add_releases();
-    add_modes();
+    if (log_.is_of_pools()) add_pools();
+    else add_modes();
     add_dtypes();
     add_parallel();
-    add_drafts();
-    add_rest();
+    if (!log_.is_of_pools()) {
+      add_drafts();
+      add_rest();
+    }
     std::vector<DoctorSettings> settings;
     combine({}, 0, settings);
     std::stable_sort(settings.begin(), settings.end(),
@@ -105,7 +109,7 @@ class Possible {
     // Of engines whose log this may be, those of the release that printed it come first.
     Choices choices, others;
     for (const Engine* const engine : all_engines()) {
-      if (engine->log == nullptr) continue;
+      if (engine->log == nullptr || (log_.printed_by && engine->log->texts != log_.printed_by)) continue;
       const bool is_other = number_ && !engine->log->is_of(*number_);
       add_release(*engine, is_other, is_other ? others : choices);
     }
@@ -158,7 +162,7 @@ class Possible {
     axes_.push_back(std::move(choices));
   }
   void add_dtypes() {
-    add_dtype("kv_dtype", LogKey::kv_dtype, {"fp8_e4m3"});
+    if (!has_rows()) add_dtype("kv_dtype", LogKey::kv_dtype, {"fp8_e4m3"});
     add_dtype("ssm_dtype", LogKey::ssm_dtype, {"fp32", "fp16", "bf16"});
   }
 
@@ -213,6 +217,37 @@ class Possible {
     for (const char* tokens : {"2048", "4096", "16384", "32768"})
       choices.push_back({{{"engine.max_num_batched_tokens", tokens}}, 1, fmt::format("steps of {} tokens", tokens)});
     axes_.push_back(std::move(choices));
+  }
+
+  /// Did an engine print the log that keeps rows of states for slots?
+  bool has_rows() const {
+    const auto engines = all_engines();
+    return std::any_of(engines.begin(), engines.end(), [&](const Engine* engine) {
+      return engine->log && engine->log->texts == log_.printed_by && engine->abilities == &abilities_of_slots;
+    });
+  }
+  /// What says how large pools are, as users say it. Keys that an engine has not are refused where it is read.
+  void add_pools() {
+    if (const auto& caching = log_.find(LogKey::prefix_caching); caching && caching->text == "False")
+      axes_.push_back({{{{"engine.cache_mode", "none"}}}});
+    add_number("page_size", LogKey::page_size);
+    if (!has_rows()) {
+      add_number("max_mamba_cache_size", LogKey::state_slots);
+      if (!log_.find(LogKey::block_size)) add_number("max_total_tokens", LogKey::token_slots);
+      add_number("max_running_requests", LogKey::max_num_seqs);
+      return;
+    }
+    const std::int64_t streams = log_.whole(LogKey::streams).value_or(1);
+    if (const auto cells = log_.whole(LogKey::token_slots); cells && !is_set("ctx_size")) {
+      const std::int64_t all_cells = Checked(*cells) * streams;
+      axes_.push_back({{{{"engine.ctx_size", std::to_string(all_cells)},
+                         {"engine.kv_unified", streams == 1 ? "true" : "false"}}}});
+    }
+    add_number("max_running_requests", LogKey::state_slots);
+    // Of K and V in two types the log is explained with those that the user says.
+    const auto& type = log_.find(LogKey::kv_dtype);
+    if (type && type->text != "f16" && !is_set("cache_type_k") && !is_set("cache_type_v"))
+      axes_.push_back({{{{"engine.cache_type_k", type->text}, {"engine.cache_type_v", type->text}}}});
   }
 
   void combine(DoctorSettings so_far, std::size_t axis, std::vector<DoctorSettings>& settings) const {

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <memory>
 
+#include "ask/start/log_text.h"
 #include "attention/cache_order.h"
 #include "base/byte_source.h"
 #include "base/printable.h"
+#include "planner/engine_spec.h"
 #include "scenarios/number.h"
 
 namespace hybridkv {
@@ -17,45 +20,6 @@ namespace {
 
 /// Longest part of a line that is looked at: the configuration that engines print in one line has some 10,000 bytes.
 constexpr std::size_t most_line_bytes = std::size_t{1} << 17;
-
-/// Without the escapes that colour a terminal.
-std::string without_colours(std::string_view line) {
-  std::string plain;
-  plain.reserve(line.size());
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] != '\x1b') {
-      plain += line[i];
-      continue;
-    }
-    if (i + 1 < line.size() && line[i + 1] == '[') {
-      ++i;
-      while (i + 1 < line.size() && (line[i + 1] < '@' || line[i + 1] > '~')) ++i;
-      ++i;  // the letter that ends it
-    }
-  }
-  return plain;
-}
-
-/// Digits with commas between thousands and one point, without the commas; empty where none begin here. What follows it
-/// is left in `rest`.
-std::string take_number(std::string_view text, std::string_view& rest) {
-  std::string number;
-  bool has_point = false;
-  std::size_t at = 0;
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    const bool goes_on = at + 1 < text.size() && is_digit(text[at + 1]) && !number.empty();
-    if (is_digit(c))
-      number += c;
-    else if (c == '.' && goes_on && !has_point)
-      has_point = true, number += c;
-    else if (c != ',' || !goes_on || has_point)
-      break;
-  }
-  constexpr std::size_t most_digits = 18;
-  rest = text.substr(at);
-  return number.size() > most_digits ? std::string() : number;
-}
 
 std::string take_word(std::string_view text, std::string_view& rest) {
   std::size_t end = std::min(text.find_first_of("'\", )]}\t"), text.size());
@@ -81,7 +45,10 @@ void match(std::string_view line, const LogPattern& pattern, Found found) {
     std::string_view rest = line.substr(at + pattern.before.size());
     std::string value;
     switch (pattern.form) {
-      case ValueForm::number: value = take_number(rest, rest); break;
+      case ValueForm::number:
+        rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+        value = take_number(rest, rest);
+        break;
       case ValueForm::word: value = take_word(rest, rest); break;
       case ValueForm::order: value = order_in(line); break;
       case ValueForm::itself: value = pattern.value; break;
@@ -106,13 +73,24 @@ bool StartupLog::has_figure() const {
   return std::any_of(log_figures.begin(), log_figures.end(), [&](LogKey key) { return find(key).has_value(); });
 }
 
-void StartupLogReader::keep(LogKey key, std::string text) {
+/// What one start says of itself alone is that of the last one.
+void StartupLogReader::begin() {
+  ++start_;
+  log_.run = {};
+  for (const LogKey key : {LogKey::failure, LogKey::free_gib, LogKey::total_gib, LogKey::wanted_gib,
+                           LogKey::checked_gib, LogKey::needed_gib, LogKey::estimated_length, LogKey::state_blocks})
+    log_.find(key).reset();
+}
+
+void StartupLogReader::keep(LogKey key, std::string text, LogRepeat repeat) {
   std::optional<LogValue>& kept = log_.find(key);
   std::int64_t& start = start_of_[static_cast<std::size_t>(key)];
   if (kept && start == start_ && kept->text != text) {
     if (key == LogKey::memory_gib) {  // ranks print their own, and the smallest decides for all
       if (std::stod(text) >= std::stod(kept->text)) return;
-    } else if (is_figure(key)) {
+    } else if (is_figure(key) && repeat == LogRepeat::first) {
+      return;
+    } else if (is_figure(key) && repeat == LogRepeat::contradicts) {
       log_.disagreements.push_back(fmt::format("{} is {} in line {} and {} in line {}", to_string(key), kept->text,
                                                kept->line, text, log_.lines));
     } else if (key == LogKey::max_model_len || key == LogKey::version || key == LogKey::model) {
@@ -126,16 +104,21 @@ void StartupLogReader::keep(LogKey key, std::string text) {
 }
 
 void StartupLogReader::read(std::string_view line, const LogTexts& texts) {
-  if (line.find(texts.begin) != std::string_view::npos) ++start_;
+  if (line.find(texts.begin) != std::string_view::npos) begin();
+  if (texts.run && !read_run_line(log_.run, line, log_.lines, *texts.run)) page_.add(line, log_.lines, *texts.run);
   for (const LogPattern& pattern : texts.settings)
     match(line, pattern, [&](std::string value) {
       if (pattern.key == LogKey::model &&
           std::find(log_.models.begin(), log_.models.end(), value) == log_.models.end())
         log_.models.push_back(value);
-      keep(pattern.key, std::move(value));
+      if (pattern.key == LogKey::failure) log_.printed_by = &texts;
+      keep(pattern.key, std::move(value), texts.repeat);
     });
   for (const LogPattern& pattern : texts.figures)
-    match(line, pattern, [&](std::string value) { keep(pattern.key, std::move(value)); });
+    match(line, pattern, [&](std::string value) {
+      log_.printed_by = &texts;
+      keep(pattern.key, std::move(value), texts.repeat);
+    });
   for (const std::string_view name : texts.block_overrides)
     match(line, {LogKey::num_blocks, name, ValueForm::number}, [&](std::string value) {
       log_.blocks_overridden = true;
@@ -147,6 +130,25 @@ void StartupLogReader::add(std::string_view line, std::int64_t number) {
   log_.lines = number;
   const std::string plain = without_colours(line.substr(0, most_line_bytes));
   for (const LogTexts* const texts : texts_) read(plain, *texts);
+}
+
+/// A page of metrics has both capacities, in full digits, and not the length that they are for.
+void StartupLogReader::derive_length() {
+  const auto& tokens = log_.find(LogKey::kv_cache_tokens);
+  const auto& ratio = log_.find(LogKey::concurrency);
+  if (!tokens || !ratio || log_.find(LogKey::concurrency_length) || log_.find(LogKey::max_model_len)) return;
+  // tokens = floor(ratio * length)
+  constexpr double rounding = 1e-9;
+  const double length = std::stod(tokens->text) / std::max(1e-6, std::stod(ratio->text));
+  if (length < 1 || length > static_cast<double>(largest_tokens)) return;
+  log_.find(LogKey::concurrency_length) =
+      LogValue{std::to_string(static_cast<std::int64_t>(std::ceil(length * (1 - rounding)))), ratio->line};
+}
+
+StartupLog StartupLogReader::finish() {
+  page_.finish(log_.run);
+  if (log_.run.page_line > 0) derive_length();
+  return std::move(log_);
 }
 
 StartupLog read_startup_log(const std::string& path) {

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "ask/start/metrics_page.h"
+#include "ask/start/run_log.h"
 #include "engines/start_log.h"
 
 namespace hybridkv {
@@ -26,6 +28,8 @@ struct StartupLog {
   std::vector<std::string> models;         ///< every name of a model, in the order of the log, each once
   bool blocks_overridden = false;          ///< the number of blocks is the user's: memory says nothing of it
   std::vector<std::string> disagreements;  ///< figures that one start printed twice and differently, a sentence each
+  const LogTexts* printed_by = nullptr;    ///< the engine whose figures or failure it has; null: none
+  RunLog run;                              ///< what it says of the time in which the engine served
   std::int64_t lines = 0;                  ///< number of the last line that was not empty
   std::int64_t bytes = 0;
 
@@ -35,6 +39,8 @@ struct StartupLog {
   std::optional<std::int64_t> whole(LogKey key) const;
   /// Is there a number that rules have to explain?
   bool has_figure() const;
+  /// Does its engine print sizes of pools and no number of blocks? Settings then say how large the cache is.
+  bool is_of_pools() const { return printed_by != nullptr && !printed_by->size_unit.empty(); }
 };
 
 /// Takes a log line by line, whatever stands around the lines: time stamps, colours, names of processes. It knows the
@@ -43,16 +49,20 @@ class StartupLogReader {
  public:
   /// A line, or the first part of a very long one; `number`: in the log, from 1.
   void add(std::string_view line, std::int64_t number);
-  StartupLog finish() { return std::move(log_); }
+  /// To be called once, after the last line.
+  StartupLog finish();
 
  private:
   void read(std::string_view line, const LogTexts& texts);
-  void keep(LogKey key, std::string text);
+  void derive_length();
+  void keep(LogKey key, std::string text, LogRepeat repeat);
+  void begin();
 
   StartupLog log_;
   const std::vector<const LogTexts*> texts_ = all_log_texts();
   std::array<std::int64_t, log_key_names.size()> start_of_{};  // the start in which a value was printed
   std::int64_t start_ = 0;
+  MetricsPage page_;
 };
 
 /// Reads a log from a file, plain or compressed, or from standard input ("-"). Throws InputError where it cannot

@@ -4,6 +4,7 @@
 #include "engines/llama_cpp/conformance.h"
 #include "engines/llama_cpp/rules.h"
 #include "engines/llama_cpp/serve.h"
+#include "engines/llama_cpp/start_log.h"
 #include "engines/llama_cpp/words.h"
 
 namespace hybridkv {
@@ -18,6 +19,7 @@ inline constexpr Engine llama_cpp{.rules = &rules_of_llama_cpp,
                                   .replay = slot_cache_of,
                                   .abilities = &abilities_of_slots,
                                   .axes = axes_of_llama_cpp,
+                                  .log = &log_of_llama_cpp,
                                   .conformance = &conformance_of_llama_cpp,
                                   .command = &command_of_llama_cpp,
                                   .serve = serve_llama_cpp,

@@ -4,6 +4,7 @@
 #include "engines/sglang/conformance.h"
 #include "engines/sglang/rules.h"
 #include "engines/sglang/serve.h"
+#include "engines/sglang/start_log.h"
 #include "engines/sglang/words.h"
 
 namespace hybridkv {
@@ -22,6 +23,7 @@ inline constexpr Engine sglang_0_5_23{.rules = &rules_of_sglang_0_5_23,
                                       .replay = tree_cache_of,
                                       .abilities = &abilities_of_trees,
                                       .axes = axes_of_sglang,
+                                      .log = &log_of_sglang,
                                       .conformance = &conformance_of_sglang,
                                       .command = &command_of_sglang,
                                       .serve = serve_sglang,

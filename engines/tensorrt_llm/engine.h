@@ -3,6 +3,7 @@
 #include "engines/engine.h"
 #include "engines/tensorrt_llm/rules.h"
 #include "engines/tensorrt_llm/serve.h"
+#include "engines/tensorrt_llm/start_log.h"
 #include "engines/tensorrt_llm/words.h"
 #include "planner/snapshot_places.h"
 
@@ -19,6 +20,7 @@ inline constexpr Engine tensorrt_llm{.rules = &rules_of_tensorrt_llm,
                                      .replay = snapshot_cache_of,
                                      .abilities = &abilities_of_snapshots,
                                      .axes = axes_of_tensorrt_llm,
+                                     .log = &log_of_tensorrt_llm,
                                      .command = &command_of_tensorrt_llm,
                                      .serve = serve_tensorrt_llm,
                                      .own_settings = tensorrt_llm_settings};

@@ -8,6 +8,10 @@ namespace {
 
 constexpr std::string_view picture = "\u2588";  ///< a part of it
 
+constexpr std::string_view page = "vllm:cache_config_info{";  ///< of /metrics: the settings of the cache as labels
+
+constexpr std::string_view free_memory = "is less than desired GPU memory utilization";
+
 constexpr LogPattern settings_of_vllm[] = {
     {LogKey::version, "LLM engine (v", ValueForm::word},
     {LogKey::version, "API server version ", ValueForm::word},
@@ -47,6 +51,24 @@ constexpr LogPattern settings_of_vllm[] = {
     {LogKey::max_num_seqs, "max_num_seqs=", ValueForm::number},
     {LogKey::max_num_seqs, "'max_num_seqs': ", ValueForm::number},
     {LogKey::max_num_seqs, "max_num_seqs (", ValueForm::number, ")"},
+    {LogKey::max_model_len, "max seq len (", ValueForm::number, ")"},
+    {LogKey::failure, "No available memory for the cache blocks", ValueForm::itself, {}, {}, "memory"},
+    {LogKey::failure, "To serve at least one request with the model", ValueForm::itself, {}, {}, "longest_request"},
+    {LogKey::failure, "exceeds available Mamba cache blocks", ValueForm::itself, {}, {}, "running_requests"},
+    {LogKey::failure, free_memory, ValueForm::itself, {}, {}, "free_memory"},
+    {LogKey::free_gib, "(", ValueForm::number, "/", free_memory},
+    {LogKey::total_gib, "/", ValueForm::number, " GiB) on startup", free_memory},
+    {LogKey::utilization, "memory utilization (", ValueForm::number, ", ", free_memory},
+    {LogKey::wanted_gib, ", ", ValueForm::number, " GiB).", free_memory},
+    {LogKey::match_unit, "'prefix_match_unit': ", ValueForm::number},
+    {LogKey::retention, "'prefix_cache_retention_interval': ", ValueForm::number},
+    {LogKey::model, "model_name=\"", ValueForm::word, {}, "vllm:num_requests_running{"},
+    {LogKey::kv_dtype, ",cache_dtype=\"", ValueForm::word, {}, page},
+    {LogKey::ssm_dtype, "mamba_ssm_cache_dtype=\"", ValueForm::word, {}, page},
+    {LogKey::cache_mode, "mamba_cache_mode=\"", ValueForm::word, {}, page},
+    {LogKey::prefix_caching, "enable_prefix_caching=\"", ValueForm::word, {}, page},
+    {LogKey::match_unit, "prefix_match_unit=\"", ValueForm::number, {}, page},
+    {LogKey::retention, "prefix_cache_retention_interval=\"", ValueForm::number, {}, page},
     // The release and the model stand beside a picture that the API server prints.
     {.key = LogKey::version, .before = " version ", .beside = picture},
     {.key = LogKey::model, .before = " model   ", .beside = picture},
@@ -68,6 +90,14 @@ constexpr LogPattern figures_of_vllm[] = {
     {LogKey::kv_cache_tokens, "KV cache size: ", ValueForm::number, " tokens"},
     {LogKey::concurrency_length, "Maximum concurrency for ", ValueForm::number, " tokens per request"},
     {LogKey::concurrency, " tokens per request: ", ValueForm::number, "x"},
+    {LogKey::needed_gib, "(", ValueForm::number, " GiB KV cache is needed"},
+    {LogKey::checked_gib, "available KV cache memory (", ValueForm::number, " GiB)"},
+    {LogKey::estimated_length, "estimated maximum model length is ", ValueForm::number},
+    {LogKey::block_size, ",block_size=\"", ValueForm::number, {}, page},
+    {LogKey::block_size, "{block_size=\"", ValueForm::number, {}, page},
+    {LogKey::num_blocks, "num_gpu_blocks=\"", ValueForm::number, {}, page},
+    {LogKey::kv_cache_tokens, "kv_cache_size_tokens=\"", ValueForm::number, {}, page},
+    {LogKey::concurrency, "kv_cache_max_concurrency=\"", ValueForm::number, {}, page},
 };
 constexpr std::string_view overrides_of_vllm[] = {"num_gpu_blocks_override=", "'num_gpu_blocks_override': "};
 
@@ -81,7 +111,8 @@ constinit const LogTexts log_texts_of_vllm{
                "concurrency for 32,768 tokens per request: 60.64x\"",
     .settings = settings_of_vllm,
     .figures = figures_of_vllm,
-    .block_overrides = overrides_of_vllm};
+    .block_overrides = overrides_of_vllm,
+    .run = &run_texts_of_vllm};
 
 namespace {
 

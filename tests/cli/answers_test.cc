@@ -140,4 +140,9 @@ TEST_CASE("answers: doctor") {
     check_answer(answers_folder / "doctor" / fmt::format("{}.json", release),
                  fmt::format("doctor server.txt --set engine.release={} --format json", release));
   check_answer(answers_folder / "doctor/log.json", "doctor server.txt --format json");
+  for (const char* log : {"serving", "failed", "metrics", "sglang", "llama-server"})
+    check_answer(answers_folder / fmt::format("doctor/{}.json", log),
+                 fmt::format("doctor {}.txt --format json", log));
+  check_answer(answers_folder / "doctor/trtllm.json",
+               "doctor trtllm.txt --model Qwen3.5-4B --max-model-len 32k --format json");
 }

@@ -74,6 +74,76 @@ TEST_CASE("law: every command that doctor says to try is one, and holds what it 
   }
 }
 
+TEST_CASE("golden: what was seen at run time, why, and what a replay finds, for programs") {
+  const std::string docs = "'" HYBRIDKV_SOURCE_DIR "/docs/samples/";
+  const ProgramRun run =
+      run_program("doctor " + docs + "serving.txt' --format json --trace " + docs + "trace.jsonl'");
+  CHECK(run.exit_code == 0);
+  const nlohmann::json json = nlohmann::json::parse(run.output);
+  CHECK(json["run_time"]["lines"] == 5);
+  CHECK(json["run_time"]["seen"]["waiting"] ==
+        nlohmann::json({{"last", 0.0}, {"last_line", 19}, {"largest", 32.0}, {"largest_line", 18}}));
+  CHECK(json["run_time"]["seen"]["preemptions"]["last"] == 12.0);
+  CHECK(json["reasons"][0]["code"] == "match_unit");
+  CHECK(json["reasons"][0]["certain"] == true);
+  CHECK(json["more_hits"].size() == 3);
+  CHECK(json["replay"]["requests"] == 45);
+  CHECK(json["replay"]["settings"][0]["what"] == "as found");
+  CHECK(json["replay"]["losses"]["found_tokens"] == json["replay"]["settings"][0]["hit_tokens"]);
+}
+
+TEST_CASE("golden: a start that failed, for programs, and commands that start") {
+  const ProgramRun run = run_program("doctor '" HYBRIDKV_SOURCE_DIR "/docs/samples/failed.txt' --format json");
+  CHECK(run.exit_code == 0);
+  const nlohmann::json json = nlohmann::json::parse(run.output);
+  CHECK(json["failure"]["code"] == "longest_request");
+  CHECK(json["failure"]["line"] == 14);
+  CHECK(json["found"]["estimated_max_model_len"] == 187968);
+  REQUIRE(json["failure"]["try"].size() == 2);
+  for (const nlohmann::json& one : json["failure"]["try"]) {
+    const std::string command = one["command"].get<std::string>();
+    CAPTURE(command);
+    CHECK(run_program(command.substr(std::string("hybridkv ").size())).exit_code == 0);
+  }
+}
+
+TEST_CASE("law: every command of a replay finds what doctor says it finds") {
+  const std::string docs = "'" HYBRIDKV_SOURCE_DIR "/docs/samples/";
+  for (const char* log : {"metrics.txt'", "sglang.txt'", "llama-server.txt'"}) {
+    CAPTURE(log);
+    const nlohmann::json json = nlohmann::json::parse(
+        run_program("doctor " + docs + log + " --format json --trace " + docs + "trace.jsonl'").output);
+    REQUIRE_FALSE(json["replay"]["settings"].empty());
+    const std::string search = json["replay"]["search"].get<std::string>();
+    CAPTURE(search);
+    CHECK(run_program(search.substr(std::string("hybridkv ").size()) + " -q").exit_code == 0);
+    for (const nlohmann::json& one : json["replay"]["settings"]) {
+      const std::string command = one["command"].get<std::string>();
+      CAPTURE(command);
+      const ProgramRun run = run_program(command.substr(std::string("hybridkv ").size()) + " --format json");
+      REQUIRE(run.exit_code == 0);
+      CHECK(nlohmann::json::parse(run.output)["caches"][0]["hit_tokens"] == one["hit_tokens"]);
+    }
+  }
+}
+
+TEST_CASE("edge: requests that cannot be replayed, and lines without a start, are refused with what to give") {
+  const ScratchFolder scratch;
+  const std::string folder = scratch.path.string() + "/";
+  scratch.file("run.log", "Engine 000: Avg generation throughput: 9.0 tokens/s, Running: 1 reqs\n");
+  require_refused("doctor " + folder + "run.log", "says what its engine did as it served, but has no figure");
+  scratch.file("block.log", "model='Qwen/Qwen3.5-4B'\nSetting attention block size to 528 tokens\n");
+  const std::string trace = " --trace '" HYBRIDKV_SOURCE_DIR "/docs/samples/trace.jsonl'";
+  require_refused("doctor " + folder + "block.log" + trace, "none of its figures says how large that is");
+  scratch.file("blocks.log", "model='Qwen/Qwen3.5-4B'\n# GPU blocks: 501\n");
+  require_refused("doctor " + folder + "blocks.log" + trace, "pass --max-model-len TOKENS");
+  require_refused("doctor " + folder + "blocks.log --max-model-len 8k --trace " + folder + "none.jsonl", "none.jsonl");
+  require_refused("doctor '" HYBRIDKV_SOURCE_DIR "/docs/samples/trtllm.txt' --model Qwen3.5-4B" + trace,
+                  "and not how many states");
+  require_refused("doctor " + folder + "blocks.log --trace-form mooncake", "give them by --trace FILE");
+  require_refused("doctor - --trace - < /dev/null", "both standard input");
+}
+
 TEST_CASE("edge: what is no log is refused with what to give") {
   const ScratchFolder scratch;
   scratch.file("empty.log", "");
@@ -92,6 +162,7 @@ TEST_CASE("edge: what is no log is refused with what to give") {
   CHECK(run_program("doctor " + folder + "other.log --model Qwen3.5-4B --format csv").exit_code == 0);
   require_refused("doctor - --model - < /dev/null", "both standard input");
   const std::string sample = "doctor '" HYBRIDKV_SOURCE_DIR "/docs/samples/server.txt' --set engine.release=";
+  require_refused(sample + "llama.cpp", "llama.cpp does not print such lines, vLLM does");
   for (const std::string engine : {"sglang-0.5.23", "jenga", "llama.cpp"})
     require_refused(sample + engine, "figures like these are explained by vllm-2026-06 or vllm-0.32 or vllm-0.33");
   CHECK(run_program(sample + "vllm-0.33").exit_code == 0);

@@ -40,7 +40,7 @@ const std::vector<Asked> questions{
     {"`verify`", "verify {} --pack 1 --memory 700M -q"},
     {"`verify --forward`", "verify --forward {} --scale 64 -q"},
     {"`boot`", "boot {} --max-num-seqs 4"},
-    {"`doctor`", "doctor server.txt {}"}};
+    {"`doctor`", "doctor {}"}};
 
 const std::vector<Asked> abilities{
     {"requests beside each other", "simulate {} --driver closed_loop --in-flight 4" + traffic},
@@ -55,9 +55,17 @@ const std::vector<Asked> abilities{
     {"stages of a pipeline", "plan {} --set engine.pipeline_parallel=2"},
     {"another order of the cache", "plan {} --set engine.physical_order=hnd"}};
 
+/// A log of the engine, with what it does not say; of engines whose logs nobody reads, vLLM's.
+std::string log_of(const EngineRules& rules) {
+  if (rules.name.starts_with("sglang")) return "sglang.txt";
+  if (rules.name == "llama.cpp") return "llama-server.txt";
+  if (rules.name == "tensorrt-llm") return "trtllm.txt --model Qwen3.5-4B --max-model-len 32k";
+  return "server.txt";
+}
+
 std::string flags_of(const EngineRules& rules, const std::string& command) {
   const std::string release = fmt::format("--engine {}", rules.name);
-  if (command.starts_with("doctor")) return fmt::format("--set engine.release={}", rules.name);
+  if (command.starts_with("doctor")) return fmt::format("{} --set engine.release={}", log_of(rules), rules.name);
   std::string flags = "--model Qwen3.5-4B " + release;
   if (command.find("--memory") == std::string::npos) flags += " --memory 3GiB";
   if (command.find("--mode ") == std::string::npos) flags += " --mode align";
@@ -134,7 +142,8 @@ std::string table_of(const std::string& corner, const std::vector<Asked>& rows, 
 
 TEST_CASE("docs: questions.md says which engine answers which question, and why not") {
   const ScratchFolder scratch;
-  std::filesystem::copy_file(HYBRIDKV_SOURCE_DIR "/docs/samples/server.txt", scratch.path / "server.txt");
+  for (const char* log : {"server.txt", "sglang.txt", "trtllm.txt", "llama-server.txt"})
+    std::filesystem::copy_file(std::filesystem::path(HYBRIDKV_SOURCE_DIR) / "docs/samples" / log, scratch.path / log);
   std::size_t unanswered = 0, unable = 0;
   const std::string answered = table_of("question", questions, scratch, unanswered);
   const std::string able = table_of("ability", abilities, scratch, unable);

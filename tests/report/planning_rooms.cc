@@ -271,8 +271,10 @@ RoomAnswer doctor_room(const AskedQuestion& asked) {
     StartupLogReader reader;
     for (std::size_t line = 0; line < start.lines.size(); ++line)
       reader.add(start.lines[line], static_cast<std::int64_t>(line) + 1);
+    ScenarioFile file = asked.file;  // other rooms replay the requests
+    apply_override(file, "simulate", "null", "the test");
     const DoctorAnswer told =
-        doctor({.log = reader.finish(), .log_name = "random.log", .asked = asked.file, .typed = {}});
+        doctor({.log = reader.finish(), .log_name = "random.log", .asked = std::move(file), .typed = {}});
     answer.limits.push_back({"contradictions", std::ssize(told.contradictions), 0});
     answer.limits.push_back({"figures without a rule", !told.explained.is_complete(), 0});
   });
@@ -326,7 +328,7 @@ std::vector<RoomAnswer> planning_rooms(const AskedQuestion& asked) {
   answers.push_back(boot_room(asked));
   answers.push_back(transfer_room(asked));
   const bool has_log = asked.plan && asked.plan->capacity.back().fits && !asked.scenario->engine.num_blocks &&
-                       engine_of(*asked.plan->rules).log &&
+                       engine_of(*asked.plan->rules).log && engine_of(*asked.plan->rules).start &&
                        asked.plan->strategy == asked.plan->rules->strategy;
   if (has_log) answers.push_back(doctor_room(asked));
   return answers;

@@ -128,6 +128,12 @@ ServedPick served_pick(const Recommendation& result, std::size_t candidate, cons
 
 }  // namespace
 
+Evidence evidence_of(const Recommendation& result, const Candidate& candidate) {
+  const CachePlan& plan = result.layout_of(candidate).plan;
+  const Evidence replayed = candidate.modelled.empty() ? Evidence::run : Evidence::modelled;
+  return std::max({engine_of(*plan.rules).replayed, evidence_of(plan), replayed});
+}
+
 std::vector<EngineSetting> settings_of(const PlannedLayout& layout, const Candidate& candidate) {
   if (!layout.has_blocks()) return own_settings(layout.engine);
   return block_settings({layout.plan, layout.geometry(), layout.block_floor(), candidate.match_unit_tokens,
@@ -178,8 +184,7 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   const Candidate& pick = result.candidates[result.pick];
   const PlannedLayout& layout = result.layout_of(pick);
   const Engine& engine = engine_of(*layout.engine.rules);
-  const Evidence replayed = pick.modelled.empty() ? Evidence::run : Evidence::modelled;
-  answer.pick_evidence = std::max({engine.replayed, evidence_of(layout.plan), replayed});
+  answer.pick_evidence = evidence_of(result, pick);
   answer.has_successor = engine.successor != nullptr;
   answer.packs_as_released = has_only_released_packs(result.space, engine);
   answer.plain_packs = plain_packs(result, spec);

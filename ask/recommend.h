@@ -59,7 +59,7 @@ struct RecommendAnswer {
   PickRule rule;
   Recommendation result;
   ServedPick pick;
-  Evidence pick_evidence = Evidence::run;  ///< how it is known that its engine arranges memory so and finds as much
+  Evidence pick_evidence = Evidence::run;  ///< evidence_of the pick
   bool has_successor = false;           ///< is its engine one that another release has taken the place of?
   bool packs_as_released = false;       ///< no pack was searched that no release has
   std::optional<LayoutBound> pick_bound;  ///< of its layout; nothing where requests run beside each other
@@ -71,6 +71,9 @@ struct RecommendAnswer {
 
   const Candidate& picked() const { return result.candidates[result.pick]; }
 };
+
+/// How it is known that the engine of a candidate arranges memory so and finds as much.
+Evidence evidence_of(const Recommendation& result, const Candidate& candidate);
 
 /// What an engine is told of a candidate.
 std::vector<EngineSetting> settings_of(const PlannedLayout& layout, const Candidate& candidate);

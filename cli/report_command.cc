@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -7,6 +8,7 @@
 #include "ask/compare/compare.h"
 #include "ask/plan.h"
 #include "ask/plot/engine_curves.h"
+#include "ask/plot/page_strip.h"
 #include "ask/plot/plot_values.h"
 #include "ask/verify.h"
 #include "base/build_info.h"
@@ -26,6 +28,7 @@
 #include "report/html.h"
 #include "report/plan/scenario_report.h"
 #include "report/plot/make_plots.h"
+#include "report/plot/page_map_plots.h"
 #include "report/plot/plot_engines.h"
 #include "report/plot/plot_files.h"
 
@@ -66,6 +69,11 @@ ReportPlots plots_of(const PlotInputs& inputs, Progress& progress) {
   return plots;
 }
 
+bool is_shown_first(const FirstScreen& first, const Picture& picture) {
+  return std::any_of(first.pictures.begin(), first.pictures.end(),
+                     [&](const Picture& one) { return one.svg == picture.svg; });
+}
+
 /// Draws the plots and returns what was drawn; `missing` gets the message where a program is missing.
 std::vector<Picture> draw(const std::vector<Plot>& plots, const fs::path& folder, const Replaces& replaces,
                           std::string& missing) {
@@ -76,6 +84,21 @@ std::vector<Picture> draw(const std::vector<Plot>& plots, const fs::path& folder
     pictures.push_back({fmt::format("plots/{}.svg", plots[i].name), plots[i].title, plots[i].caption,
                         std::move(drawn.pictures[i])});
   return pictures;
+}
+
+/// The page map of the pick of the first screen; nothing where the engine makes no views.
+std::vector<Picture> draw_pick(const ScenarioReportInputs& report, const fs::path& folder, const Replaces& replaces,
+                               std::string& missing) {
+  const PlanSet& all = report.planned.set;
+  PlanSet one{all.model, all.tensor_parallel, all.strategy, {}};
+  one.plans.push_back(report.first.memory->plan);
+  try {
+    std::vector<Plot> plots = plot_page_maps(one, {.plans = {page_strips(one.plans.front())}});
+    plots.front().name = "page-map-pick";
+    return draw(plots, folder, replaces, missing);
+  } catch (const InputError&) {
+    return {};
+  }
 }
 
 void verify(ScenarioReportInputs& report, const Scenario& scenario, const ReportOptions& options, Progress& progress) {
@@ -126,6 +149,7 @@ int run_engines_report(const ReportOptions& options) {
     Progress progress(options.quiet);
     const auto at = [&](int done, int total) { progress.update("report", "engines", done, total); };
     report.comparison = compare(settings, {.wanted = true, .on_progress = {}});
+    for (const CompareSetting& setting : settings) report.memories.push_back(full_memory(setting));
     std::vector<Plot> plots{plot_engine_requests(engine_requests(settings))};
     try {
       plots.push_back(plot_engine_rates(engine_rates(settings, at)));
@@ -163,13 +187,15 @@ int run_report(const ReportOptions& options) {
   std::string missing;
   {
     Progress progress(options.quiet);
-    report.recommendation = recommendation_part(scenario, progress);
+    add_recommendation(report, scenario, progress);
     report.replay = replay_part(scenario, progress);
     const ReportPlots plots = plots_of(report.planned, progress);
     verify(report, scenario, options, progress);
     const std::vector<Picture> of_packs = draw(plots.of_packs, folder, replaces, missing);
+    report.first.pictures = draw_pick(report, folder, replaces, missing);
     for (std::size_t i = 0; i < of_packs.size(); ++i)
-      report.pack_pictures.push_back({*plots.of_packs[i].pack, of_packs[i]});
+      if (!is_shown_first(report.first, of_packs[i]))
+        report.pack_pictures.push_back({*plots.of_packs[i].pack, of_packs[i]});
     report.pictures = draw(plots.of_all, folder, replaces, missing);
   }
   write_pages(scenario_report(report), html, markdown, missing);

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "ask/plan.h"
 #include "ask/recommend.h"
 #include "ask/replay/planned_caches.h"
 #include "ask/replay/simulate.h"
 #include "base/error.h"
+#include "report/recommend/recommend_glance.h"
 #include "report/recommend/recommend_report.h"
+#include "report/recommend/search_reporter.h"
 #include "report/replay/simulate_report.h"
 
 namespace hybridkv {
@@ -25,14 +28,22 @@ AnsweredPart part_or_refusal(Make make) {
 
 }  // namespace
 
-AnsweredPart recommendation_part(const Scenario& scenario, Progress& progress) {
+void add_recommendation(ScenarioReportInputs& report, const Scenario& scenario, Progress& progress) {
   const auto watch = [&](const RecommendProgress& at) {
     progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
   };
-  return part_or_refusal([&]() -> AnsweredPart {
+  report.recommendation = part_or_refusal([&]() -> AnsweredPart {
     const RecommendAnswer answer = recommend_scenario(scenario, {}, watch);
+    const Scenario picked = scenario_of(scenario, answer, answer.result.pick);
+    report.first.answer = recommend_glance(answer);
+    report.first.memory = full_memory(reporter_of(answer.result).settings(answer, answer.picked()),
+                                      plan_pack(picked, 0), answer.result.at_length);
     return {recommend_pick(answer), recommend_front(answer), "What it was chosen from", {}};
   });
+  if (report.first.memory) return;
+  const PlanSet& set = report.planned.set;
+  const CachePlan& best = set.plans[report.findings.packs.best];
+  report.first.memory = full_memory(fmt::format("N = {}", best.attention_pack_size), best, longest_length(set));
 }
 
 AnsweredPart replay_part(const Scenario& scenario, Progress& progress) {

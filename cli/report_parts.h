@@ -6,8 +6,9 @@
 
 namespace hybridkv {
 
-/// What `recommend` says of the scenario with its own search; why not, where it refuses.
-AnsweredPart recommendation_part(const Scenario& scenario, Progress& progress);
+/// Fills in what `recommend` says of the scenario with its own search, and the first screen with its pick; where it
+/// refuses, why, and the first screen of the best pack. Pre: the report has its plans and findings.
+void add_recommendation(ScenarioReportInputs& report, const Scenario& scenario, Progress& progress);
 
 /// What `simulate` says of the scenario's plans and trace; why not, where it refuses.
 AnsweredPart replay_part(const Scenario& scenario, Progress& progress);

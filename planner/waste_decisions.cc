@@ -298,6 +298,19 @@ class WasteDecisions {
 
 }  // namespace
 
+void derive_load_again(CachePlan& plan) {
+  const auto at = [&](const char* symbol) {
+    return std::find_if(plan.derivation.begin(), plan.derivation.end(),
+                        [&](const Decision& decision) { return decision.result.symbol == symbol; });
+  };
+  // What derive_load writes first and last.
+  const auto first = at("running requests at the load"), last = at("unallocated");
+  if (first == plan.derivation.end() || last == plan.derivation.end()) return;
+  Derivation load;
+  WasteDecisions(plan, load).derive_load();
+  plan.derivation.insert(plan.derivation.erase(first, last + 1), load.begin(), load.end());
+}
+
 void derive_waste(const CachePlan& plan, Derivation& derivation) {
   WasteDecisions decisions(plan, derivation);
   for (const PlanRun& run : group_runs(plan)) decisions.derive_block(run);

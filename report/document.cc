@@ -41,6 +41,11 @@ struct TextBlock {
     return result;
   }
   std::string operator()(const Table& table) const { return render_text(table, style); }
+  std::string operator()(const Bars& bars) const {
+    std::string result;
+    if (bars.bars.size() == 1) result += hanging("", bars.bars.front().title, style) + "\n";
+    return result + render_text(bars_table(bars), style) + "\n" + hanging("", bars.caption, style);
+  }
   std::string operator()(const Code& code) const {
     std::string result;
     for (const std::string& command : code.lines)
@@ -73,6 +78,11 @@ struct MarkdownBlock {
     return result;
   }
   std::string operator()(const Table& table) const { return render_markdown(table); }
+  std::string operator()(const Bars& bars) const {
+    std::string result;
+    if (bars.bars.size() == 1) result += escape_markdown(bars.bars.front().title) + "\n\n";
+    return result + render_markdown(bars_table(bars)) + "\n" + escape_markdown(bars.caption) + "\n";
+  }
   std::string operator()(const Code& code) const {
     std::string result = "```sh\n";
     for (const std::string& line : code.lines) result += printable(line) + "\n";

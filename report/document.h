@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "report/bars.h"
 #include "report/format.h"
 #include "report/table.h"
 
@@ -49,7 +50,7 @@ struct FoldBegin {
 struct FoldEnd {};
 
 /// A piece of a document. A new kind of content is one alternative here and one case in each renderer.
-using Block = std::variant<Heading, Paragraph, Facts, Listing, Table, Code, Picture, FoldBegin, FoldEnd>;
+using Block = std::variant<Heading, Paragraph, Facts, Listing, Table, Bars, Code, Picture, FoldBegin, FoldEnd>;
 
 /// What a report says, in order, without any form. Rendered by the functions below and by report/html.h.
 struct Document {

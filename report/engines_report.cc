@@ -1,13 +1,49 @@
 #include "report/engines_report.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "report/compare_report.h"
+#include "report/plan/memory_bars.h"
 
 namespace hybridkv {
 
+namespace {
+
+/// The rows that are marked, and the others where the reader opens them.
+std::vector<Block> with_alike_folded(const Table& table) {
+  Table differing(table.columns()), alike(table.columns());
+  for (std::size_t row = 0; row < table.rows().size(); ++row)
+    (table.is_marked(row) ? differing : alike).add_row(table.rows()[row]);
+  std::vector<Block> blocks;
+  if (!differing.rows().empty()) blocks.emplace_back(std::move(differing));
+  if (alike.rows().empty()) return blocks;
+  blocks.emplace_back(FoldBegin{fmt::format("Same for all: {} rows", alike.rows().size())});
+  blocks.emplace_back(std::move(alike));
+  blocks.emplace_back(FoldEnd{});
+  return blocks;
+}
+
+}  // namespace
+
 Document engines_report(const EnginesReportInputs& inputs) {
-  Document document = compare_document(inputs.comparison, CompareRules::shown);
-  // Pictures first: they say at once what the table says in numbers.
-  document.blocks.insert(document.blocks.begin() + 1, inputs.pictures.begin(), inputs.pictures.end());
+  Document compared = compare_document(inputs.comparison, CompareRules::shown), document;
+  bool pictured = false;
+  for (Block& block : compared.blocks) {
+    const auto* const table = std::get_if<Table>(&block);
+    if (table == nullptr || pictured) {
+      document.blocks.push_back(std::move(block));
+      continue;
+    }
+    // Pictures first: they say at once what the table says in numbers.
+    pictured = true;
+    if (Bars bars = memory_bars(inputs.memories); !bars.bars.empty()) document.blocks.emplace_back(std::move(bars));
+    document.blocks.insert(document.blocks.end(), inputs.pictures.begin(), inputs.pictures.end());
+    for (Block& part : with_alike_folded(*table)) document.blocks.push_back(std::move(part));
+  }
   document.blocks.emplace_back(Heading{"Commands"});
   document.blocks.emplace_back(Code{inputs.commands});
   return document;

@@ -11,6 +11,7 @@
 #include "report/plan/explain_report.h"
 #include "report/plan/plan_report.h"
 #include "scenarios/model_import.h"
+#include "web/bars.h"
 #include "web/budget.h"
 #include "web/choices.h"
 #include "web/comparison.h"
@@ -63,7 +64,7 @@ constexpr std::array all_answers{
     Reply{"models", models_answer},     Reply{"import", import_answer},   Reply{"choices", choices_answer},
     Reply{"budget", budget_answer},     Reply{"figures", figures_answer}, Reply{"copies", copies_answer},
     Reply{"simulate", simulate_answer}, Reply{"rates", rates_answer},     Reply{"derivation", derivation_answer},
-    Reply{"amounts", amounts_answer},
+    Reply{"amounts", amounts_answer},   Reply{"bars", bars_answer},
 };
 
 std::string answered(const std::string& question) {

@@ -8,6 +8,7 @@
 #include "ask/compare/compare_rules.h"
 #include "ask/plan.h"
 #include "base/error.h"
+#include "planner/full_load.h"
 #include "planner/plan_facts.h"
 #include "report/plan/explain_report.h"
 #include "report/plan/plan_json.h"
@@ -22,8 +23,6 @@ using Json = nlohmann::ordered_json;
 /// Decisions in the order in which they are asked for, each once.
 class Steps {
  public:
-  explicit Steps(const Decision& first) : decisions_{&first} {}
-
   std::size_t position_of(const Decision& decision) {
     const auto known = std::find(decisions_.begin(), decisions_.end(), &decision);
     const auto position = static_cast<std::size_t>(known - decisions_.begin());
@@ -61,16 +60,34 @@ Scenario scenario_of(const Json& question) {
   return settings[number->get<std::size_t>()].scenario;
 }
 
+/// What is to be derived: one symbol, or several of which a number is the sum.
+std::vector<std::string> symbols_of(const Json& question) {
+  const auto several = question.find("symbols");
+  if (several == question.end()) return {text_of(question, "symbol")};
+  std::vector<std::string> symbols;
+  if (several->is_array())
+    for (const Json& symbol : *several)
+      if (symbol.is_string()) symbols.push_back(symbol.get<std::string>());
+  if (symbols.empty()) throw InputError("symbols: must be a list of texts");
+  return symbols;
+}
+
 }  // namespace
 
 std::string derivation_answer(const Json& question) {
   const Scenario scenario = scenario_of(question);
-  const PlanSet set = plan_scenario(scenario, {scenario.pack_sizes.front()}, PlanDetail::derived);
-  const ComparedDerivation derivation{&set.plans.front().derivation, longest_length(set)};
-  const auto symbol = question.value("symbol", std::string());
-  const Decision* const first = derivation.find(symbol);
-  if (first == nullptr) throw InputError("symbol: nothing is derived as '" + symbol + "'");
-  Steps steps(*first);
+  PlanSet set = plan_scenario(scenario, {scenario.pack_sizes.front()}, PlanDetail::derived);
+  const std::int64_t longest = longest_length(set);
+  CachePlan& plan = set.plans.front();
+  const auto full = question.find("full");
+  if (full != question.end() && *full == true) plan = with_full_load(std::move(plan), longest);
+  const ComparedDerivation derivation{&plan.derivation, longest};
+  Steps steps;
+  for (const std::string& symbol : symbols_of(question)) {
+    const Decision* const decision = derivation.find(symbol);
+    if (decision == nullptr) throw InputError("symbol: nothing is derived as '" + symbol + "'");
+    steps.position_of(*decision);
+  }
   Json list = Json::array();
   for (std::size_t i = 0; i < steps.size(); ++i) list.push_back(step_json(steps[i], derivation, steps));
   return Json{{"steps", std::move(list)}}.dump(-1, ' ', false, Json::error_handler_t::replace);

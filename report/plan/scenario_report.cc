@@ -144,6 +144,19 @@ void add_plans(Document& document, const PlanSet& set, const PlanAnswer& finding
   }
 }
 
+/// The pick in a sentence and a picture.
+void add_first_screen(Document& document, const FirstScreen& first, const PlanAnswer& findings) {
+  if (first.answer.blocks.empty()) document.blocks.emplace_back(Paragraph{findings.packs.reason});
+  else append(document, first.answer, 0);
+  if (first.memory) {
+    document.blocks.emplace_back(memory_bars({*first.memory}));
+    document.blocks.emplace_back(FoldBegin{"Where the numbers of the bar come from"});
+    append(document, memory_bar_steps(*first.memory), 0);
+    document.blocks.emplace_back(FoldEnd{});
+  }
+  for (const Picture& picture : first.pictures) document.blocks.emplace_back(picture);
+}
+
 /// The pictures of the pick, and those of the other packs where the reader opens them.
 void add_pack_pictures(Document& document, const ScenarioReportInputs& inputs) {
   if (inputs.pack_pictures.empty()) return;
@@ -236,10 +249,15 @@ Table inputs_table(const PlotInputs& planned) {
 
 Document scenario_report(const ScenarioReportInputs& inputs) {
   const PlotInputs& planned = inputs.planned;
-  Document document = plan_report(planned.set, inputs.findings);
+  Document layouts = plan_report(planned.set, inputs.findings), document;
+  document.blocks.push_back(std::move(layouts.blocks.front()));  // the title
+  layouts.blocks.erase(layouts.blocks.begin());
+  add_first_screen(document, inputs.first, inputs.findings);
+  add_part(document, "What to set", inputs.recommendation);
+  document.blocks.emplace_back(Heading{"The layouts"});
+  append(document, std::move(layouts), 0);
   document.blocks.emplace_back(Heading{"What was asked"});
   document.blocks.emplace_back(inputs_table(planned));
-  add_part(document, "What to set", inputs.recommendation);
   add_pictures(document, "Pictures", inputs.pictures);
   add_pack_pictures(document, inputs);
   add_part(document, "The trace replayed", inputs.replay);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "ask/plot/plot_inputs.h"
 #include "ask/verify.h"
 #include "report/document.h"
+#include "report/plan/memory_bars.h"
 
 namespace hybridkv {
 
@@ -24,8 +26,16 @@ struct AnsweredPart {
   std::string why_not;     ///< a sentence, where the question has no answer
 };
 
+/// What a reader sees first, before any section.
+struct FirstScreen {
+  Document answer;                   ///< a sentence with the pick and its small table; empty: the best pack and why
+  std::optional<FullMemory> memory;  ///< of the pick, its plan with its derivation
+  std::vector<Picture> pictures;     ///< of the pick
+};
+
 /// All that a report on a scenario tells.
 struct ScenarioReportInputs {
+  FirstScreen first;
   PlotInputs planned;
   PlanAnswer findings;                     ///< of planned.set
   std::vector<Picture> pictures;           ///< of all packs, in the order to show them
@@ -38,10 +48,10 @@ struct ScenarioReportInputs {
   std::string made_by;                     ///< the program with its version
 };
 
-/// The report: what was asked, the comparison of packs and the pick, warnings, what is recommended, pictures, the
-/// replay of the trace, verification, the pick in full
-/// with its derivation, the other packs folded behind it, and the commands. On paper the folds are left out. Nothing in
-/// it depends on the time or the machine. Pre: at least one plan, a capacity in each, the same lengths in all.
+/// The report: first the pick with its memory to scale and its pictures; then what to set, the comparison of packs,
+/// warnings, what was asked, pictures, the replay of the trace, verification, the best pack in full with its
+/// derivation, the other packs folded behind it, and the commands. On paper the folds are left out. Nothing in it
+/// depends on the time or the machine. Pre: at least one plan, a capacity in each, the same lengths in all.
 Document scenario_report(const ScenarioReportInputs& inputs);
 
 /// Every value that decides the plans, under its key in a scenario; for what was left open, what that means.

@@ -30,26 +30,6 @@ void compare_with_default(const RecommendAnswer& report, RecommendReasons& reaso
                        reasons.costs);
 }
 
-/// The answer in a sentence or two.
-std::string pick_verdict(const RecommendAnswer& report) {
-  const Recommendation& result = report.result;
-  const Candidate& pick = report.picked();
-  const Candidate* const usual = result.default_candidate ? &result.candidates[*result.default_candidate] : nullptr;
-  const std::string settings = reporter_of(result).settings(report, pick);
-  const auto numbers = [&](const Candidate& candidate) {
-    return std::pair(human_percent(100 * candidate.hit_rate()), human_real(candidate.objectives.concurrency));
-  };
-  const auto [hit, at_once] = numbers(pick);
-  std::string text = fmt::format("{} {}: ", usual == &pick ? "Keep the default," : "Take", settings);
-  text += fmt::format("{} of the prompt tokens hit, and {} requests of {} tokens run at once", hit, at_once,
-                      human_count(result.at_length));
-  if (usual == &pick) return text + "; no change of settings is worth it.";
-  if (usual == nullptr) return text + "; the default cannot run.";
-  const auto [usual_hit, usual_at_once] = numbers(*usual);
-  return text + fmt::format("; with the default, {}, they are {} and {}.", reporter_of(result).settings(report, *usual),
-                            usual_hit, usual_at_once);
-}
-
 void add_front(Document& document, const RecommendAnswer& report, const SearchReporter& reporter) {
   const Recommendation& result = report.result;
   document.blocks.emplace_back(Heading{"Pareto front"});
@@ -162,14 +142,31 @@ RecommendReasons recommend_reasons(const RecommendAnswer& report) {
   return reasons;
 }
 
+std::string pick_verdict(const RecommendAnswer& report) {
+  const Recommendation& result = report.result;
+  const Candidate& pick = report.picked();
+  const Candidate* const usual = result.default_candidate ? &result.candidates[*result.default_candidate] : nullptr;
+  const std::string settings = reporter_of(result).settings(report, pick);
+  const auto numbers = [&](const Candidate& candidate) {
+    return std::pair(human_percent(100 * candidate.hit_rate()), human_real(candidate.objectives.concurrency));
+  };
+  const auto [hit, at_once] = numbers(pick);
+  const std::string why = fmt::format("{} of the prompt tokens hit and {} requests of {} tokens run at once", hit,
+                                      at_once, human_count(result.at_length));
+  if (usual == &pick)
+    return fmt::format("Keep the default, {}, because no change of settings is worth it: {}.", settings, why);
+  const std::string text = fmt::format("Take {}, because {}", settings, why);
+  if (usual == nullptr) return text + "; the default cannot run.";
+  const auto [usual_hit, usual_at_once] = numbers(*usual);
+  return text + fmt::format("; with the default, {}, they are {} and {}.", reporter_of(result).settings(report, *usual),
+                            usual_hit, usual_at_once);
+}
+
 Document recommend_pick(const RecommendAnswer& report) {
   const Recommendation& result = report.result;
   const SearchReporter& reporter = reporter_of(result);
   const RecommendReasons reasons = recommend_reasons(report);
   Document document;
-  document.blocks.emplace_back(Heading{
-      fmt::format("Recommendation for {}, tensor parallel {}", report.model, report.engine.tensor_parallel), 1});
-  document.blocks.emplace_back(Paragraph{pick_verdict(report)});
   Facts asked = asked_facts(report);
   reporter.add_space(asked, report);
   document.blocks.emplace_back(std::move(asked));
@@ -197,9 +194,12 @@ Document recommend_front(const RecommendAnswer& report) {
 }
 
 Document recommend_report(const RecommendAnswer& report) {
-  Document document = recommend_pick(report);
-  Document front = recommend_front(report);
-  std::move(front.blocks.begin(), front.blocks.end(), std::back_inserter(document.blocks));
+  Document document;
+  document.blocks.emplace_back(Heading{
+      fmt::format("Recommendation for {}, tensor parallel {}", report.model, report.engine.tensor_parallel), 1});
+  document.blocks.emplace_back(Paragraph{pick_verdict(report)});
+  for (Document part : {recommend_pick(report), recommend_front(report)})
+    std::move(part.blocks.begin(), part.blocks.end(), std::back_inserter(document.blocks));
   const std::optional<ServedPick>& unpacked = report.unpacked_pick;
   add_recipes(document, unpacked ? unpacked->serve.recipes : report.pick.serve.recipes);
   document.blocks.emplace_back(Heading{"The same numbers again"});

@@ -25,11 +25,14 @@ struct RecommendReasons {
 };
 RecommendReasons recommend_reasons(const RecommendAnswer& report);
 
-/// What was asked, the pick, its reasons and the settings to type.
+/// The answer in a sentence: "Take N = 3, mode align, because …".
+std::string pick_verdict(const RecommendAnswer& report);
+
+/// What was asked, the pick, its reasons and the settings to type: all but a title and the verdict.
 Document recommend_pick(const RecommendAnswer& report);
 /// What the pick was chosen from: the Pareto front, the packs side by side, and what cannot run.
 Document recommend_front(const RecommendAnswer& report);
-/// Both, and the commands.
+/// A title, the verdict, both, and the commands.
 Document recommend_report(const RecommendAnswer& report);
 
 /// One row per candidate with everything that plan and simulate say of it.

@@ -37,7 +37,20 @@ TEST_CASE("golden: a report verifies, draws, and is the same page every time") {
                            "hybridkv report --set engine.cache_mode=align --model granite-4.0-h-350m --pack 2 "
                            "--memory 2GiB --max-model-len 4096 -o report"})
     CHECK(contains(html, text));
-  CHECK(contains(first.content("report.md"), "](plots/hit-rate.svg)"));
+  const std::string markdown = first.content("report.md");
+  CHECK(contains(markdown, "](plots/hit-rate.svg)"));
+  // The first screen: the answer, its table, the memory of the pick, its page map; then all the rest.
+  std::size_t at = 0;
+  for (const char* text : {"# granite-4.0-h-350m", ", because ", "| settings | N = ", "| evidence | ",
+                           "| K and V of tokens | ", "| **all** | **2.00 GiB** | **100.00 %** | **2,147,483,648** |",
+                           "](plots/page-map-pick.svg)", "## What to set", "## The layouts", "## What was asked"}) {
+    CAPTURE(text);
+    const std::size_t found = markdown.find(text, at);
+    REQUIRE(found != std::string::npos);
+    at = found;
+  }
+  CHECK(html.find("<div class=\"bar\"") < html.find("<nav>"));
+  CHECK(fs::exists(first.path / "plots" / "page-map-pick.svg"));
   CHECK(fs::exists(first.path / "plots" / "hit-rate.svg"));
   REQUIRE(run_program(small_report + second.path.string()).exit_code == 0);
   CHECK(second.content("report.html") == html);
@@ -84,6 +97,8 @@ TEST_CASE("edge: a question of a report that a release refuses is answered by th
   CHECK(run.exit_code == 4);
   const std::string page = folder.content("report.md");
   CHECK(contains(page, "## What to set\n\nNot to be had: --set simulate.driver=open_loop: "));
+  // What is recommended is not known; the memory of what was planned is.
+  CHECK(page.find("| K and V of tokens | ") < page.find("## What to set"));
 }
 
 TEST_CASE("edge: without gnuplot the report is written with the page maps alone, with exit code 4") {

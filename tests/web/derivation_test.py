@@ -64,7 +64,9 @@ def test_of_every_setting_that_is_compared(tab):
         assert f" = {row['texts'][i]}" in step
     shown = tab.run("[...document.querySelectorAll('#compare button.number')].map((one) => one.dataset.name)")
     empty = lambda row: all(value in (None, 0) for value in row["values"])
-    assert shown == [row["name"] for row in compared["rows"] if not empty(row)
+    # What differs comes first; what does not is folded behind it.
+    rows = sorted(compared["rows"], key=lambda row: not row["differs"])
+    assert shown == [row["name"] for row in rows if not empty(row)
                      for value, symbol in zip(row["values"], row["symbols"]) if symbol and value is not None]
 
 
@@ -72,3 +74,46 @@ def test_refuses_a_setting_that_there_is_none_of(tab):
     go(tab, f"{question}&vary:engine.release=vllm-2026-06,vllm-0.33")
     assert "below 2" in derived(tab, "B", ", vary: question.vary(), setting: 2")["error"]
     assert "below 2" in derived(tab, "B", ", vary: question.vary(), setting: -1")["error"]
+
+
+def test_every_part_of_a_bar_is_derived(tab):
+    """The parts of each bar come to its memory, to scale; each opens a derivation that ends in its bytes."""
+    go(tab, f"{question}&vary:engine.release=vllm-0.33,sglang-0.5.23,jenga,llama.cpp")
+    bars = tab.run("engine.ask({ask: 'bars', ...question.layout(), vary: question.vary()})")["settings"]
+    assert [bar["name"] for bar in bars] == ["vllm-0.33", "sglang-0.5.23", "jenga", "llama.cpp"]
+    drawn = tab.run("[...document.querySelectorAll('#bars figure')].map((one) => [one.dataset.setting, "
+                    "[...one.querySelectorAll('.mem')].map((part) => [Number(part.dataset.bytes), "
+                    "part.getBoundingClientRect().width / part.parentElement.clientWidth])])")
+    of_name = {bar["name"]: bar for bar in bars if not bar["refused"]}
+    assert len(of_name) >= 3 and [name for name, _ in drawn] == list(of_name)
+    followed = 0
+    for name, parts in drawn:
+        bar = of_name[name]
+        assert sum(size for size, _ in parts) == bar["bytes"] == sum(part["bytes"] for part in bar["parts"])
+        for size, width in parts:
+            assert abs(width - size / bar["bytes"]) < 0.02, (name, size)
+        for part in bar["parts"]:
+            setting = [one["name"] for one in bars].index(name)
+            steps = tab.run(f"engine.ask({{ask: 'derivation', ...question.layout(), vary: question.vary(), "
+                            f"setting: {setting}, full: true, symbols: {json.dumps(part['symbols'])}}})")["steps"]
+            derived = sum(step["result"]["value"] for step in steps[:len(part["symbols"])])
+            assert part["name"] == "reserved" or derived == part["bytes"], (name, part)
+            followed += 1
+    assert followed >= 21
+    title, step = opened(tab, "document.querySelector('#bars .mem.tokens')")
+    assert title.startswith("vllm-0.33, K and V of tokens: ") and "live tokens" in step
+
+
+def test_sliders_move_the_bars(tab):
+    go(tab, f"{question}&vary:engine.release=vllm-0.33,jenga")
+    said = lambda: tab.run("document.querySelector('#bars figcaption').textContent")
+    before, seen = said(), tab.run("document.body.dataset.bars")
+    assert before.endswith(" requests of 32,768 tokens in 40 GiB")
+    for key, step, ending in [("engine.memory", "0", " tokens in 4 GiB"),
+                              ("limits.max_model_len", "3", " requests of 8,192 tokens in 4 GiB")]:
+        tab.run(f"(() => {{ const one = document.querySelector('[data-slider=\"{key}\"]'); one.value = '{step}'; "
+                "one.dispatchEvent(new Event('input', {bubbles: true})); })()")
+        tab.wait(f"document.body.dataset.bars !== '{seen}'")
+        seen = tab.run("document.body.dataset.bars")
+        assert said().endswith(ending), said()
+    assert "engine.memory=4GiB" in tab.run("location.hash") and "max_model_len=8k" in tab.run("location.hash")

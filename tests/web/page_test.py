@@ -59,6 +59,10 @@ def test_compares_as_the_command_line(tab, cli):
     assert rows(of_page) == rows(of_cli)
     cells = tab.run("document.querySelectorAll('#compare [data-name=block_size_tokens]').length")
     assert cells == 3
+    # What is the same for all is folded, and no other row is.
+    folded = tab.run("[...new Set([...document.querySelectorAll('#alike [data-name]')].map((one) => one.dataset.name))]")
+    empty = lambda row: all(value in (None, 0) for value in row["values"])
+    assert folded == [row["name"] for row in of_page["rows"] if not row["differs"] and not empty(row)]
 
 
 def test_every_control_changes_the_question(tab):
@@ -169,6 +173,11 @@ def test_screenshots(cli):
             name = f"page-{width}-{'dark' if dark else 'light'}.png"
             tab.screenshot(root / "build/web/screenshots" / name, width, dark)
             assert tab.run("document.documentElement.scrollWidth") <= width, "nothing is wider than the window"
+            # Pictures first: the bars are seen before anything is scrolled.
+            assert tab.run("document.querySelector('#bars figure').getBoundingClientRect().bottom + scrollY < innerHeight")
+            order = ["bars", "rates", "page-map", "tiles", "compare"]
+            tops = tab.run(f"{order}.map((id) => document.getElementById(id).getBoundingClientRect().top)")
+            assert tops == sorted(tops)
 
 
 def test_replays_the_published_trace(tab):

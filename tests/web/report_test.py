@@ -50,3 +50,6 @@ def test_nothing_is_cut_or_covered(flags, tmp_path):
         for width in (400, 800, 1280):
             tab.screenshot(root / f"build/web/screenshots/report-{flags[-1]}-{width}.png", width, False)
             assert tab.run(FAULTS) == [], width
+        # The answer and its bar are seen before anything is scrolled.
+        assert tab.run("document.querySelector('.bar').getBoundingClientRect().bottom + scrollY < innerHeight")
+        assert tab.run("""[...document.querySelectorAll('.bar span')].every((part) => part.title.includes(' bytes'))""")

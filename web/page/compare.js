@@ -57,15 +57,19 @@ const compare = (() => {
     const empty = (row) => row.values.every((value) => value === null || value === 0);
     const head = answer.settings.map((setting) => make('th', { scope: 'col' }, setting.name));
     const shown = answer.rows.filter((row) => !empty(row));
-    const rows = shown.map((row) => make('tr', { class: row.differs ? 'differs' : '' },
+    const line = (row) => make('tr', { class: row.differs ? 'differs' : '' },
       make('th', { scope: 'row' }, ...(row.differs && row.rules.length ? [rules(row)] : title(row))),
-      ...row.values.map((_, i) => cell(row, i, answer, asked))));
+      ...row.values.map((_, i) => cell(row, i, answer, asked)));
+    const tableOf = (rows, ...caption) => make('table', { class: 'compare' }, ...caption,
+      make('thead', {}, make('tr', {}, make('td'), ...head.map((one) => one.cloneNode(true)))),
+      make('tbody', {}, ...rows.map(line)));
+    const alike = shown.filter((row) => !row.differs);
     const refused = answer.settings.filter((setting) => setting.refused)
       .map((setting) => make('p', { class: 'note refused' }, `${setting.name}: ${setting.refused}`));
-    return [...refused, make('table', { class: 'compare' },
-      make('caption', {}, 'Rows that differ are marked; the name of one opens the rules that make it so, ' +
-        'a number its derivation'),
-      make('thead', {}, make('tr', {}, make('td'), ...head)), make('tbody', {}, ...rows))];
+    return [...refused, tableOf(shown.filter((row) => row.differs), make('caption', {}, 'What differs; the name of a ' +
+      'row opens the rules that make it so, a number its derivation')),
+    ...(alike.length ? [make('details', { id: 'alike' }, make('summary', {}, `Same for all: ${alike.length} rows`),
+      tableOf(alike))] : [])];
   }
 
   async function update() {

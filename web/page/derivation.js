@@ -22,9 +22,12 @@ const derivation = (() => {
       make('p', { class: 'source' }, one.source));
   }
 
-  async function open(row, asked) {
-    const answer = await engine.ask({ ask: 'derivation', ...asked, symbol: row.symbol });
-    show('derivation-title', `${row.title.replace(/^- /, '')}: ${row.text}`);
+  const open = (row, asked) => openParts(row.title.replace(/^- /, ''), row.text, { ...asked, symbol: row.symbol });
+
+  // Of a number of which `asked` names the symbol, or several whose sum it is.
+  async function openParts(title, text, asked) {
+    const answer = await engine.ask({ ask: 'derivation', ...asked });
+    show('derivation-title', `${title}: ${text}`);
     show('derivation-steps', ...(answer.error ? [errorText(answer)] : answer.steps.map(step)));
     at('derivation').showModal();
     at('derivation-steps').scrollTop = 0;
@@ -46,5 +49,5 @@ const derivation = (() => {
     });
   }
 
-  return { number, start };
+  return { number, openParts, start };
 })();

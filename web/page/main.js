@@ -36,6 +36,7 @@ const themes = (() => {
   const update = () => {
     controls.update();
     figures.update();
+    bars.update();
     clearTimeout(later);
     if (!modelFile.problem()) later = setTimeout(slower, 200);
   };
@@ -54,6 +55,7 @@ const themes = (() => {
   question.onAddress(restore);
   controls.update();
   await figures.update();
+  await bars.update();
   if (!modelFile.problem()) await slower();
   document.body.dataset.ready = performance.now().toFixed(0);
 })();

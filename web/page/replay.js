@@ -61,6 +61,11 @@ const replay = (() => {
     if (cache.losses) show('losses', make('h3', {}, 'Where the tokens went'), fall(cache.losses, controls.causes()));
   }
 
+  function clear() {
+    show('replay');
+    show('rates');
+  }
+
   // What was asked before is no longer shown when its answer comes. The number tells tests whose rates they see.
   const next = () => (document.body.dataset.replay = ++asked);
 
@@ -74,14 +79,14 @@ const replay = (() => {
     const seconds = ((performance.now() - begin) / 1000).toFixed(2);
     if (answer.error) {
       show('replay-state', errorText(answer));
-      show('replay');
+      clear();
       return;
     }
     show('replay-state', `${trace.name}: ${digits(answer.requests)} requests replayed in ${seconds} s`);
     document.body.dataset.replaySeconds = seconds;
     const waiting = () => make('p', { class: 'note' }, 'Replaying on …');
-    show('replay', make('div', { id: 'counts' }), make('div', { id: 'losses' }, waiting()),
-      make('div', { id: 'rates' }, waiting()));
+    show('replay', make('div', { id: 'counts' }), make('div', { id: 'losses' }, waiting()));
+    show('rates', waiting());
     single(answer.caches[0]);
     const full = await engine.ask({ ask: 'simulate', values: { ...values, ...everything } }, 'replayer');
     if (number !== asked) return;
@@ -90,7 +95,7 @@ const replay = (() => {
     const rates = await engine.ask({ ask: 'rates', values, vary: question.vary() }, 'replayer');
     if (number !== asked) return;
     if (rates.error) show('rates', errorText(rates));
-    else show('rates', make('h3', {}, 'Hit rate over memory'), charts.curves(rates), ratesTable(rates));
+    else show('rates', charts.curves(rates), ratesTable(rates));
     document.body.dataset.rates = number;
   }
 
@@ -116,7 +121,7 @@ const replay = (() => {
       trace = null;
       next();
       show('replay-state');
-      show('replay');
+      clear();
     }
   }
 

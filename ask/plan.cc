@@ -7,7 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "ask/start/serve_plan.h"
 #include "base/error.h"
+#include "engines/engine.h"
 #include "planner/plan_facts.h"
 
 namespace hybridkv {
@@ -34,7 +36,7 @@ PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>&
 }
 
 PlanAnswer plan_answer(const PlanSet& set) {
-  PlanAnswer findings{.packs = compare_packs(set.plans), .requests = {}, .successor = {}};
+  PlanAnswer findings{.packs = compare_packs(set.plans), .requests = {}, .successor = {}, .serve = {}};
   for (const CachePlan& plan : set.plans) findings.requests.push_back(request_demand(plan, longest_length(set)));
   return findings;
 }
@@ -42,6 +44,8 @@ PlanAnswer plan_answer(const PlanSet& set) {
 PlanAnswer plan_answer(const PlanSet& set, const Scenario& scenario) {
   PlanAnswer findings = plan_answer(set);
   findings.successor = glance_at_successor(scenario);
+  if (set.plans.size() == 1 && engine_of(*scenario.engine.rules).successor == nullptr)
+    findings.serve = serve_plan(scenario, set.plans.front());
   return findings;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ask/release_glance.h"
+#include "engines/serve.h"
 #include "planner/demand.h"
 #include "planner/pack_comparison.h"
 #include "planner/plan.h"
@@ -22,12 +23,13 @@ struct PlanAnswer {
   PackComparison packs;
   std::vector<Demand> requests;  ///< (plan) ids of one request of the longest length
   std::optional<ReleaseGlance> successor;  ///< what the release of today would print instead
+  ServeCommand serve;  ///< that starts one plan of a release of today; empty: there are several, or it is none of today
 };
 
 /// Pre: at least one plan, a capacity in each, the same lengths in all.
 PlanAnswer plan_answer(const PlanSet& set);
 
-/// The same with what the engine's successor would print for the scenario of these plans.
+/// The same with what the engine's successor would print for the scenario of these plans, and how one is started.
 PlanAnswer plan_answer(const PlanSet& set, const Scenario& scenario);
 
 /// Is a lack of room the only reason of the refusal: of memory, or of blocks whose number was set in place of memory?

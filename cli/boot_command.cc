@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "ask/start/boot.h"
+#include "ask/start/boot_words.h"
 #include "base/error.h"
 #include "base/shell_word.h"
 #include "cli/commands.h"
@@ -25,47 +26,9 @@ namespace {
 
 struct BootOptions {
   ScenarioOptions scenario;
-  std::string gpu, gpu_memory, utilization, weights, beside, available;
-  std::optional<std::int64_t> max_num_seqs;
-  bool enforce_eager = false;
+  BootWords words;
   OutputOptions output;
 };
-
-bool names_gpu(const BootOptions& options) { return !options.gpu.empty() || !options.gpu_memory.empty(); }
-
-/// A size of a flag, in bytes.
-std::int64_t size_of(const char* flag, const std::string& text) {
-  const ParsedNumber size = parse_size(text);
-  if (!size.problem.empty())
-    throw InputError(fmt::format("{} {}: {}; write it like 26.5GiB", flag, text, size.problem));
-  return size.value;
-}
-
-/// As the engine prints it: GiB with two decimals. What has no unit and a point is meant so.
-std::string printed_size(const std::string& text) {
-  const bool is_plain = text.find_first_not_of("0123456789.") == std::string::npos;
-  return is_plain && text.find('.') != std::string::npos ? text + " GiB" : text;
-}
-
-GpuQuestion gpu_question(const BootOptions& options) {
-  GpuQuestion question{.gpu = options.gpu.empty() ? unnamed_gpu(0) : find_gpu(options.gpu)};
-  if (!options.gpu_memory.empty()) question.gpu.total_bytes = size_of("--gpu-memory", options.gpu_memory);
-  if (!options.weights.empty()) question.weights_bytes = size_of("--weights", options.weights);
-  if (!options.beside.empty()) question.beside_bytes = size_of("--beside", options.beside);
-  if (options.utilization.empty()) return question;
-  const ParsedReal share = parse_real(options.utilization);
-  if (!share.problem.empty() || share.value <= 0 || share.value > 1)
-    throw InputError(fmt::format("--utilization {}: is no share of the GPU; write it like 0.9", options.utilization));
-  question.utilization = share.value;
-  return question;
-}
-
-void refuse_without_gpu(const BootOptions& options) {
-  for (const auto& [flag, value] : {std::pair("--weights", options.weights), std::pair("--beside", options.beside),
-                                    std::pair("--utilization", options.utilization)})
-    if (!value.empty())
-      throw InputError(fmt::format("{} belongs to --gpu NAME or --gpu-memory SIZE, which are missing", flag));
-}
 
 /// The memory of the cache is typed once.
 void refuse_two_memories(const BootOptions& options) {
@@ -73,8 +36,8 @@ void refuse_two_memories(const BootOptions& options) {
   const auto add = [&](const char* flag, bool is_given) {
     if (is_given) given.emplace_back(flag);
   };
-  add(options.gpu.empty() ? "--gpu-memory" : "--gpu", names_gpu(options));
-  add("--available-memory", !options.available.empty());
+  add(options.words.gpu.empty() ? "--gpu-memory" : "--gpu", options.words.names_gpu());
+  add("--available-memory", !options.words.available.empty());
   add("--memory", !options.scenario.memory.empty());
   const std::vector<std::string>& set = options.scenario.overrides;
   add("--set engine.memory", std::any_of(set.begin(), set.end(), [](const std::string& assignment) {
@@ -85,38 +48,20 @@ void refuse_two_memories(const BootOptions& options) {
                                  given[1]));
 }
 
-/// The flags as they were typed, for commands to try.
-std::vector<TypedFlag> typed_flags(const BootOptions& options) {
-  std::vector<TypedFlag> typed;
-  const auto add = [&](const char* flag, const std::string& value) {
-    if (!value.empty()) typed.emplace_back(flag, shell_word(value));
-  };
-  for (const std::string& assignment : options.scenario.overrides) add("--set", assignment);
-  for (const auto& [flag, value] : given_flags(options.scenario)) add(flag.c_str(), value);
-  add("--gpu", options.gpu);
-  add("--gpu-memory", options.gpu_memory);
-  add("--utilization", options.utilization);
-  add("--weights", options.weights);
-  add("--beside", options.beside);
-  add("--available-memory", options.available);
-  if (options.max_num_seqs) add("--max-num-seqs", std::to_string(*options.max_num_seqs));
-  if (options.enforce_eager) typed.emplace_back("--enforce-eager", "");
-  return typed;
-}
-
 /// The options with what the command that starts the engine says beside the cache; flags win.
 BootOptions with_command(BootOptions options) {
   const KeyValues& said = options.scenario.boot;
+  BootWords& words = options.words;
   if (const auto share = said.find("boot.utilization");
-      share != said.end() && options.utilization.empty() && names_gpu(options))
-    options.utilization = share->second;
-  if (const auto seqs = said.find("boot.max_num_seqs"); seqs != said.end() && !options.max_num_seqs) {
+      share != said.end() && words.utilization.empty() && words.names_gpu())
+    words.utilization = share->second;
+  if (const auto seqs = said.find("boot.max_num_seqs"); seqs != said.end() && !words.max_num_seqs) {
     const ParsedNumber number = parse_whole(seqs->second, NumberForm::plain);
     if (!number.problem.empty() || number.value < 1)
       throw InputError(fmt::format("--max-num-seqs {}: must be a whole number from 1 on", seqs->second));
-    options.max_num_seqs = number.value;
+    words.max_num_seqs = number.value;
   }
-  if (said.contains("boot.enforce_eager")) options.enforce_eager = true;
+  if (said.contains("boot.enforce_eager")) words.enforce_eager = true;
   return options;
 }
 
@@ -124,53 +69,38 @@ int run_boot(const BootOptions& typed) {
   const BootOptions options = with_command(typed);
   BootQuestion question;
   ScenarioOptions scenario = options.scenario;
-  const auto set = [&](const char* key, const std::string& value, const std::string& shown) {
-    if (!value.empty()) scenario.flags.push_back({key, value, shown});
-  };
   refuse_two_memories(options);
-  if (names_gpu(options)) {
-    question.gpu = gpu_question(options);
-    set("engine.memory", std::to_string(question.gpu->gpu.total_bytes),
-        options.gpu_memory.empty() ? "--gpu " + options.gpu : "--gpu-memory " + options.gpu_memory);
-  } else {
-    refuse_without_gpu(options);
-  }
-  if (!options.available.empty()) {
-    const std::string size = printed_size(options.available);
-    question.printed_memory = size_of("--available-memory", size);
-    set("engine.memory", std::to_string(*question.printed_memory), "--available-memory " + options.available);
-  }
+  if (const std::optional<SaidMemory> memory = take_words(question, options.words))
+    scenario.flags.push_back({"engine.memory", std::to_string(memory->bytes), memory->shown});
   question.file = scenario_file(scenario);
-  question.max_num_seqs = options.max_num_seqs;
-  question.enforce_eager = options.enforce_eager;
   question.scenario_word = options.scenario.scenario.empty() ? "" : shell_word(options.scenario.scenario);
-  question.typed = typed_flags(options);
+  question.typed = typed_flags(command_words(options.scenario), options.words);
   const BootAnswer answer = boot(question);
   write_output(render_boot(answer, options.output.format(), options.output.style()));
   return answer.boots() ? exit_fine : exit_no_resources;
 }
 
-void add_memory_options(CLI::App& command, BootOptions& options) {
+void add_memory_options(CLI::App& command, BootWords& words) {
   command
-      .add_option("--available-memory", options.available,
+      .add_option("--available-memory", words.available,
                   "memory of the cache on one rank as the engine prints it: \"40.00 GiB\"")
       ->type_name("SIZE");
   std::vector<std::string> gpus;
   for (const Gpu& gpu : known_gpus()) gpus.emplace_back(gpu.name);
-  command.add_option("--gpu", options.gpu, fmt::format("in its place a GPU: {}", fmt::join(gpus, ", ")))
+  command.add_option("--gpu", words.gpu, fmt::format("in its place a GPU: {}", fmt::join(gpus, ", ")))
       ->check(offers({gpus}))
       ->type_name("NAME");
-  command.add_option("--gpu-memory", options.gpu_memory, "memory of any other GPU, or of that one as its driver has it")
+  command.add_option("--gpu-memory", words.gpu_memory, "memory of any other GPU, or of that one as its driver has it")
       ->type_name("SIZE");
-  command.add_option("--utilization", options.utilization, "share of the GPU that may be taken (default: 0.9)")
+  command.add_option("--utilization", words.utilization, "share of the GPU that may be taken (default: 0.9)")
       ->type_name("SHARE");
   command
-      .add_option("--weights", options.weights,
+      .add_option("--weights", words.weights,
                   "what the weights take on one rank, as an engine prints it (default: counted from the model's "
                   "parameters)")
       ->type_name("SIZE");
   command
-      .add_option("--beside", options.beside,
+      .add_option("--beside", words.beside,
                   "what activations, graphs and the rest take beside them (default: estimated)")
       ->type_name("SIZE");
 }
@@ -183,13 +113,13 @@ void add_boot_command(CLI::App& app, CommandAction& action) {
   add_scenario_options(*command, options->scenario);
   describe_one_pack(*command);
   describe_one_length(*command);
-  add_memory_options(*command, *options);
+  add_memory_options(*command, options->words);
   command
-      ->add_option("--max-num-seqs", options->max_num_seqs,
+      ->add_option("--max-num-seqs", options->words.max_num_seqs,
                    "most running requests (default: the scenario's, else as an engine has it on the GPU, else 256)")
       ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N");
-  command->add_flag("--enforce-eager", options->enforce_eager, "no graphs are captured");
+  command->add_flag("--enforce-eager", options->words.enforce_eager, "no graphs are captured");
   add_output_options(*command, options->output);
   command->footer(with_engines(
       "Examples:\n"

@@ -27,6 +27,7 @@ struct CompareOptions {
   ScenarioOptions scenario;
   OutputOptions output;
   std::vector<std::string> vary;
+  std::vector<std::string> zips;
   SimpleTraffic traffic;
   bool brief = false;
 };
@@ -75,7 +76,8 @@ int run_compare_command(const CompareOptions& options) {
   const std::vector<FlagValue> varied = varied_keys(options);
   std::vector<std::string> keys;
   for (const FlagValue& value : varied) keys.push_back(value.key);
-  const std::vector<CompareSetting> settings = compare_settings(files_of(options, varied), keys);
+  const std::vector<CompareSetting> settings =
+      compare_settings(files_of(options, varied), keys, fewest_settings, zipped_keys(options.zips));
   show_notes(settings);
   for (const CompareSetting& setting : settings)
     if (asks_for_replay(options) && setting.scenario.simulate.trace.file == "-")
@@ -108,13 +110,10 @@ void add_compare_command(CLI::App& app, CommandAction& action) {
       ->type_name("KEY=VALUES")
       ->take_all()
       ->allow_extra_args(false);
+  add_zip_option(*command, options->zips);
   add_scenario_flags(*command, options->scenario);
   add_engines_option(*command, options->scenario);
-  const std::size_t first = command->get_options().size();
-  add_trace_options(*command, options->scenario, options->traffic);
-  add_key(*command, options->scenario, "--requests", "N",
-          "only the first ones (default: all, of a made-up trace 10000, of simple traffic 300)");
-  group_since(*command, first, "One trace through every setting");
+  add_replayed_trace(*command, options->scenario, options->traffic);
   command->add_flag("--brief", options->brief, "the table alone, without the rules that make it differ");
   add_output_options(*command, options->output);
   command->footer(with_engines(

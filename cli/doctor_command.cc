@@ -37,11 +37,9 @@ struct DoctorOptions {
 
 /// The flags of the requests as a shell takes them. Throws InputError where there are some and no requests.
 std::string trace_words(const std::vector<FlagValue>& flags) {
-  CommandWords words;
-  for (const FlagValue& flag : flags) {
-    const std::size_t end = std::min(flag.shown.find(' '), flag.shown.size());
-    words.replay.push_back({flag.shown.substr(0, end), end < flag.shown.size() ? flag.shown.substr(end + 1) : ""});
-  }
+  ScenarioOptions of_trace;
+  of_trace.flags = flags;
+  const CommandWords words = replayed_words(of_trace, {});
   if (!flags.empty() && !words.replays_with(trace_flag))
     throw InputError(fmt::format("{} goes with the requests to replay; give them by --trace FILE",
                                  words.replay.front().flag));

@@ -59,14 +59,34 @@ std::vector<std::string> notes_of(const EngineCommand& command) {
   const auto add = [&](const char* what, const std::vector<std::string>& flags) {
     if (!flags.empty()) notes.push_back(fmt::format("{}: {}", what, fmt::join(flags, ", ")));
   };
+  std::vector<std::string> used;
+  for (const UsedFlag& flag : command.used) used.push_back(flag.typed);
   notes.push_back(fmt::format("the command is read as {} starts{}", command.engine->rules->title,
-                              command.used.empty() ? "" : fmt::format(", with {}", fmt::join(command.used, ", "))));
+                              used.empty() ? "" : fmt::format(", with {}", fmt::join(used, ", "))));
   add("no number here depends on", command.unused);
   add("not known here, and not counted", command.unknown);
   return notes;
 }
 
 }  // namespace
+
+std::vector<FlagLeftOut> flags_left_out(const ScenarioOptions& options) {
+  std::vector<FlagLeftOut> left_out;
+  if (!options.beside_command) return left_out;
+  const EngineCommand whole = read_engine_command(options.engine_command, options.beside_command->release);
+  for (std::size_t i = 0; i < whole.used.size(); ++i) {
+    const auto without = [&options, i] {
+      ScenarioOptions rest = *options.beside_command;
+      fill(rest, read_engine_command(options.engine_command, rest.release, i));
+      rest.flags = options.flags;
+      return read_scenario(scenario_file(rest));
+    };
+    const UsedFlag& flag = whole.used[i];
+    // What is asked of the start alone is no setting of a plan.
+    if (!flag.key.starts_with("boot.")) left_out.push_back({flag.typed, flag.key, flag.value, without});
+  }
+  return left_out;
+}
 
 std::vector<std::string> with_engine_command(std::vector<std::string> words) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
@@ -86,7 +106,10 @@ std::vector<std::string> with_engine_command(std::vector<std::string> words) {
 void add_engine_command(CLI::App& command, ScenarioOptions& options) {
   const auto take = [&options](const std::string& typed) {
     try {
-      const EngineCommand read = read_engine_command(words_of_command(text_of(typed)), options.release);
+      const std::vector<std::string> words = words_of_command(text_of(typed));
+      const EngineCommand read = read_engine_command(words, options.release);
+      options.beside_command = std::make_shared<const ScenarioOptions>(options);
+      options.engine_command = words;
       fill(options, read);
       show_notes(notes_of(read));
     } catch (const InputError& error) {

@@ -1,8 +1,14 @@
+#include <fmt/format.h>
+
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 
+#include "ask/asked_number.h"
 #include "ask/plan.h"
 #include "cli/commands.h"
+#include "cli/engine_command.h"
 #include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
@@ -18,31 +24,34 @@ namespace {
 
 struct PlanOptions {
   ScenarioOptions scenario;
+  std::string number;  ///< that explain is asked for; empty: every number
   OutputOptions output;
 };
 
 /// Takes a text piece by piece.
 using Write = std::function<void(const std::string&)>;
 
-/// `plan` and `explain` ask the same question; `answer(scenario, output, write)` makes the plans it needs and writes
-/// them: to standard output as they come, of several engines to a text of each.
-template <class Answer>
+/// `plan` and `explain` ask the same question; `answer(scenario, options, write)` makes the plans it needs and writes
+/// them: to standard output as they come, of several engines to a text of each. `add_own(command, options)` adds what
+/// only one of the two takes, behind SCENARIO.
+template <class AddOwn, class Answer>
 void add_planning_command(CLI::App& app, CommandAction& action, const char* name, const char* description,
-                          const char* examples, Answer answer) {
+                          const char* examples, AddOwn add_own, Answer answer) {
   CLI::App* command = app.add_subcommand(name, description);
   const auto options = std::make_shared<PlanOptions>();
   add_scenario_options(*command, options->scenario);
+  add_own(*command, *options);
   add_engines_option(*command, options->scenario);
   add_output_options(*command, options->output);
   command->footer(with_engines(examples));
   command->callback([options, &action, answer] {
     action = [options, answer] {
       if (options->scenario.engines.empty())
-        answer(read_scenario(options->scenario), options->output, write_output);
+        answer(read_scenario(options->scenario), *options, write_output);
       else
         write_answers(options->scenario, options->output, [&](const ScenarioOptions& one) {
           std::string text;
-          answer(read_scenario(one), options->output, [&](const std::string& piece) { text += piece; });
+          answer(read_scenario(one), *options, [&](const std::string& piece) { text += piece; });
           return text;
         });
       return exit_fine;
@@ -56,7 +65,8 @@ std::string rendered(const Scenario& scenario, const PlanSet& set, const OutputO
 
 /// One plan in full. Of several, people compare numbers, so that nobody keeps the views of a thousand plans; JSON has
 /// all of it, plan by plan: the first round finds what is refused and compares, before anything is written.
-void print_plans(const Scenario& scenario, const OutputOptions& output, const Write& write) {
+void print_plans(const Scenario& scenario, const PlanOptions& options, const Write& write) {
+  const OutputOptions& output = options.output;
   if (scenario.pack_sizes.size() == 1) {
     write(rendered(scenario, plan_scenario(scenario, scenario.pack_sizes), output));
     return;
@@ -76,13 +86,45 @@ void print_plans(const Scenario& scenario, const OutputOptions& output, const Wr
       write);
 }
 
-void print_derivations(const Scenario& scenario, const OutputOptions& output, const Write& write) {
+/// NUMBER may stand alone: a SCENARIO that is written as a number and is no file is one.
+void add_number(CLI::App& command, PlanOptions& options) {
+  const auto take_number = [&options](std::string word) {
+    if (!asked_number(word) || std::filesystem::exists(word)) return word;
+    options.number = word;
+    return std::string();
+  };
+  command.get_option("SCENARIO")->transform(take_number, "");
+  const auto set_number = [&options](const std::string& word) {
+    if (!options.number.empty())
+      throw CLI::ValidationError(fmt::format("{} {}: one number is explained at a time, and SCENARIO stands before it",
+                                             options.number, word));
+    options.number = word;
+  };
+  command
+      .add_option_function<std::string>("NUMBER", set_number,
+                                        "explain this number alone, as it was printed: 2096, 1,734,082, 60.6, 675MiB")
+      ->type_name("");
+}
+
+/// Of a command that was pasted; nothing where none was, or where several engines answer, each with its own settings.
+std::optional<FlagEffects> effects_of_flags(const Scenario& scenario, const PlanOptions& options) {
+  const std::vector<FlagLeftOut> flags = flags_left_out(options.scenario);
+  if (flags.empty() || !options.scenario.engines.empty()) return std::nullopt;
+  return flag_effects(scenario, flags);
+}
+
+void print_derivations(const Scenario& scenario, const PlanOptions& options, const Write& write) {
   // All are checked before anything is written.
   const PlanSet checked = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::summary);
   const auto plan_at = [&](std::size_t i) { return plan_pack(scenario, i, PlanDetail::derived); };
-  const ExplainSource source{checked.model, checked.tensor_parallel, checked.plans.size(), scenario.model.parameters,
-                             plan_at};
-  write_explain(source, output.format(), output.style(), write);
+  const ExplainSource source{checked.model,
+                             checked.tensor_parallel,
+                             checked.plans.size(),
+                             scenario.model.parameters,
+                             plan_at,
+                             options.number.empty() ? std::nullopt : std::optional(read_asked_number(options.number)),
+                             effects_of_flags(scenario, options)};
+  write_explain(source, options.output.format(), options.output.style(), write);
 }
 
 }  // namespace
@@ -102,16 +144,19 @@ void add_plan_command(CLI::App& app, CommandAction& action) {
                        "  hybridkv plan --memory 20G -- {command} Qwen/Qwen3.5-9B -tp 2 \\\n"
                        "      --max-model-len 32K --kv-cache-dtype fp8\n"
                        "  hybridkv plan my.yaml --format json | jq '.plans[0].views'",
-                       print_plans);
+                       [](CLI::App&, PlanOptions&) {}, print_plans);
 }
 
 void add_explain_command(CLI::App& app, CommandAction& action) {
   add_planning_command(app, action, "explain",
-                       "Derive every number of a plan, step by step, with the source of its rule",
+                       "Derive every number of a plan, or one of them, step by step, with the source of its rule",
                        "Examples:\n"
                        "  hybridkv explain qwen3.5-397b --pack 5\n"
+                       "  hybridkv explain qwen3.5-397b 2096 --pack 1\n"
+                       "  hybridkv explain 1,088 --memory 20G -- {command} Qwen/Qwen3.5-9B -tp 2 \\\n"
+                       "      --max-model-len 32K --kv-cache-dtype fp8\n"
                        "  hybridkv explain my.yaml --pack 4 --format markdown",
-                       print_derivations);
+                       add_number, print_derivations);
 }
 
 }  // namespace hybridkv

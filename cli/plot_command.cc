@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <optional>
 
 #include "ask/plot/engine_curves.h"
 #include "ask/plot/plot_values.h"
@@ -19,6 +21,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
+#include "cli/trace_options.h"
 #include "cli/values.h"
 #include "report/plot/make_plots.h"
 #include "report/plot/plot_engines.h"
@@ -34,11 +37,13 @@ constexpr const char* transfer_kind = "transfer";
 
 struct PlotOptions {
   ScenarioOptions scenario;
+  SimpleTraffic traffic;
   DestinationOptions destination;
   std::vector<std::string> kinds;
   std::string folder;
   std::string format = "svg";
-  int width = natural_picture_width;
+  std::optional<int> width;
+  std::string style;  ///< a file; empty: none
   bool quiet = false;
   Overwrite overwrite = Overwrite::no;
 };
@@ -134,8 +139,21 @@ std::vector<Plot> scenario_plots(const PlotOptions& options, const std::vector<P
   return plots;
 }
 
+/// Form, size and look: the width of a style is for pictures on paper, of 25.4 mm to 96 pixels.
+PictureSpec picture_of(const PlotOptions& options) {
+  PictureSpec picture{*parse_picture_format(options.format), options.width.value_or(natural_picture_width), {}};
+  if (options.style.empty()) return picture;
+  picture.style = read_picture_style(options.style);
+  if (picture.style.width_mm && options.width)
+    throw InputError(fmt::format("--width {}: {} has a width_mm; leave one of them out", *options.width,
+                                 options.style));
+  if (picture.style.width_mm) picture.width = static_cast<int>(std::lround(*picture.style.width_mm / 25.4 * 96));
+  return picture;
+}
+
 int draw(const PlotOptions& options, const std::vector<Plot>& plots, std::vector<std::string> inputs) {
-  const PictureSpec picture{*parse_picture_format(options.format), options.width};
+  const PictureSpec picture = picture_of(options);
+  if (!options.style.empty()) inputs.push_back(options.style);
   std::string listing;
   const DrawnPlots drawn = draw_plots(plots, picture, options.folder, {options.overwrite, std::move(inputs)});
   if (!drawn.missing.empty()) throw ProgramError(drawn.missing);
@@ -168,6 +186,7 @@ int run_plot(PlotOptions options) {
     options.kinds.insert(options.kinds.begin(), options.scenario.scenario);
     options.scenario.scenario.clear();
   }
+  apply_simple_traffic(options.scenario, options.traffic);
   const bool only_transfer = options.kinds.size() == 1;
   std::vector<Plot> plots;
   std::vector<std::string> read;  // files
@@ -203,6 +222,7 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
   const auto options = std::make_shared<PlotOptions>();
   add_scenario_options(*command, options->scenario);
   add_engines_option(*command, options->scenario);
+  add_replayed_trace(*command, options->scenario, options->traffic);
   command->add_option("KIND", options->kinds, "what to draw; see below")
       ->check(offers({offered_kinds()}))
       ->type_name("");
@@ -222,6 +242,8 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
                    fmt::format("pixels, everything grows along (default: {})", natural_picture_width))
       ->check(whole_number(200, 10000))
       ->type_name("PIXELS");
+  command->add_option("--style", options->style, "YAML with the look of your own: font, text, width_mm, lines, fills")
+      ->type_name("FILE");
   add_force_option(*command, options->overwrite);
   command->add_flag("--quiet,-q", options->quiet, "no progress on standard error");
   command->footer(

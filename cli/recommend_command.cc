@@ -97,19 +97,6 @@ SearchSpace space_of(const RecommendOptions& options, const Scenario& scenario) 
   return space;
 }
 
-/// The question as it is typed for commands that replay its workload.
-CommandWords replayed_words(const RecommendOptions& options) {
-  CommandWords words = command_words(options.scenario);
-  for (const FlagValue& flag : options.scenario.flags) {
-    const std::size_t space = flag.shown.find(' ');
-    words.replay.push_back({flag.shown.substr(0, space),
-                            space == std::string::npos ? std::string() : flag.shown.substr(space + 1)});
-  }
-  if (options.traffic.shared_prefix_tokens)
-    words.replay.push_back({"--shared-prefix-tokens", std::to_string(*options.traffic.shared_prefix_tokens)});
-  return words;
-}
-
 RecommendQuestion question_of(const RecommendOptions& options, const Scenario& scenario) {
   RecommendQuestion question;
   question.space = space_of(options, scenario);
@@ -140,7 +127,7 @@ RecommendAnswer recommended(const RecommendOptions& options) {
     progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
   };
   RecommendAnswer answer = recommend_scenario(scenario, question_of(options, scenario), watch);
-  add_commands(answer, scenario, replayed_words(options));
+  add_commands(answer, scenario, replayed_words(options.scenario, options.traffic));
   return answer;
 }
 

@@ -24,6 +24,7 @@
 #include "cli/progress.h"
 #include "cli/report_parts.h"
 #include "cli/scenario_options.h"
+#include "cli/trace_options.h"
 #include "report/engines_report.h"
 #include "report/html.h"
 #include "report/plan/scenario_report.h"
@@ -40,6 +41,7 @@ namespace fs = std::filesystem;
 
 struct ReportOptions {
   ScenarioOptions scenario;
+  SimpleTraffic traffic;
   std::string folder;
   bool no_verify = false;
   bool quiet = false;
@@ -158,7 +160,9 @@ int run_engines_report(const ReportOptions& options) {
     }
     report.pictures = draw(plots, folder, replaces, missing);
   }
-  const std::string words = shell_words(options.scenario) + " --engines " + shell_word(options.scenario.engines);
+  const CommandWords asked = replayed_words(options.scenario, options.traffic);
+  const std::string words =
+      shell_words(asked) + " --engines " + shell_word(options.scenario.engines) + replay_words(asked);
   report.commands = {"hybridkv report " + words + " -o report", "hybridkv compare " + words,
                      "hybridkv plot " + words + " -o plots"};
   write_pages(engines_report(report), html, markdown, missing);
@@ -166,11 +170,12 @@ int run_engines_report(const ReportOptions& options) {
 }
 
 std::vector<std::string> commands(const ReportOptions& options) {
-  const std::string scenario = shell_words(options.scenario);
-  return {"hybridkv report " + scenario + " -o report" + (options.no_verify ? " --no-verify" : ""),
-          "hybridkv plan " + scenario, "hybridkv explain " + scenario, "hybridkv recommend " + scenario,
-          "hybridkv simulate " + scenario, "hybridkv verify " + scenario,
-          "hybridkv plot " + scenario + " -o plots"};
+  const CommandWords asked = replayed_words(options.scenario, options.traffic);
+  const std::string scenario = shell_words(asked), replayed = scenario + replay_words(asked);
+  return {"hybridkv report " + replayed + " -o report" + (options.no_verify ? " --no-verify" : ""),
+          "hybridkv plan " + scenario, "hybridkv explain " + scenario, "hybridkv recommend " + replayed,
+          "hybridkv simulate " + replayed, "hybridkv verify " + scenario,
+          "hybridkv plot " + replayed + " -o plots"};
 }
 
 int run_report(const ReportOptions& options) {
@@ -211,6 +216,7 @@ void add_report_command(CLI::App& app, CommandAction& action) {
   const auto options = std::make_shared<ReportOptions>();
   add_scenario_options(*command, options->scenario);
   add_engines_option(*command, options->scenario);
+  add_replayed_trace(*command, options->scenario, options->traffic);
   command
       ->add_option("--output,-o", options->folder,
                    "folder for report.html, report.md and plots/; made where it is missing")
@@ -229,6 +235,7 @@ void add_report_command(CLI::App& app, CommandAction& action) {
       "  hybridkv report my.yaml --pack 4,5 -o report --no-verify");
   command->callback([options, &action] {
     action = [options] {
+      apply_simple_traffic(options->scenario, options->traffic);
       return options->scenario.engines.empty() ? run_report(*options) : run_engines_report(*options);
     };
   });

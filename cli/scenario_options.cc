@@ -35,6 +35,7 @@ constexpr std::array flag_values{&ScenarioOptions::model,           &ScenarioOpt
                                  &ScenarioOptions::kv_dtype,        &ScenarioOptions::ssm_dtype};
 static_assert(flag_values.size() == key_flags.size());
 
+constexpr std::int64_t most_draft_tokens = 1'000;
 constexpr const char* pack_help = "attention layers per page";
 constexpr const char* length_help = "longest sequence in tokens, 32768 or 32k (k = 1,024)";
 
@@ -116,21 +117,24 @@ struct NeededFlag {
   std::string example;
 };
 
-std::vector<NeededFlag> missing_flags(const ScenarioFile& file) {
+/// `takes_gpu`: the memory is left by a GPU that is named.
+std::vector<NeededFlag> missing_flags(const ScenarioFile& file, bool takes_gpu) {
   const auto has = [&](const char* section, std::initializer_list<const char*> keys) {
     const YamlNode* const mapping = file.root.find(section);
     return mapping && std::any_of(keys.begin(), keys.end(), [&](const char* key) { return mapping->find(key); });
   };
   std::vector<NeededFlag> missing;
   if (!file.root.find("model")) missing.push_back({"--model", "NAME", "Qwen3.5-4B"});
-  if (!has("engine", {"memory", "num_blocks"})) missing.push_back({"--memory", "SIZE", "40GiB"});
+  if (!has("engine", {"memory", "num_blocks"})) 
+    missing.push_back(takes_gpu ? NeededFlag{"--gpu", "NAME", "H100"} : NeededFlag{"--memory", "SIZE", "40GiB"});
   if (!has("limits", {"max_model_len"})) missing.push_back({"--max-model-len", "TOKENS", "32k"});
   return missing;
 }
 
 /// A question that is built from flags alone lacks nothing; what it lacks is said at once, with a command that has it.
 void require_whole_question(const ScenarioFile& file, const ScenarioOptions& options) {
-  const std::vector<NeededFlag> missing = missing_flags(file);
+  const bool takes_gpu = options.command && options.command->get_option_no_throw("--gpu") != nullptr;
+  const std::vector<NeededFlag> missing = missing_flags(file, takes_gpu);
   if (missing.empty()) return;
   std::string example = options.command ? typed_command(*options.command) : "hybridkv plan";
   for (const NeededFlag& flag : missing) example += fmt::format(" {} {}", flag.flag, flag.example);
@@ -221,6 +225,16 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options) {
   command.add_option("--ssm-dtype", options.ssm_dtype, "element type of recurrent states (default: the model's)")
       ->check(offers({{offered_words_of("engine.ssm_dtype")}, true}))
       ->type_name("DTYPE");
+  const auto draft = [&options](const std::string& tokens) {
+    options.overrides.push_back("engine.speculative_tokens=" + tokens);
+    options.overrides.push_back("engine.mtp_layers=1");
+  };
+  command
+      .add_option_function<std::string>("--mtp", draft,
+                                        "draft so many tokens a step by the model's own MTP layer, which joins its "
+                                        "attention layers")
+      ->check(whole_number(1, most_draft_tokens))
+      ->type_name("TOKENS");
   add_engine_command(command, options);
 }
 
@@ -233,6 +247,22 @@ void describe_one_pack(CLI::App& command) {
 void describe_one_length(CLI::App& command) {
   command.get_option("--max-model-len")
       ->description(fmt::format("{}: one; of several in a file the longest", length_help));
+}
+
+void add_zip_option(CLI::App& command, std::vector<std::string>& zips) {
+  command
+      .add_option("--zip", zips,
+                  "keys whose values go together, the first with the first, in place of every combination; may be "
+                  "repeated")
+      ->type_name("KEY,KEY")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+std::vector<ZippedKeys> zipped_keys(const std::vector<std::string>& zips) {
+  std::vector<ZippedKeys> keys;
+  for (const std::string& zip : zips) keys.push_back(parts_of("--zip", zip));
+  return keys;
 }
 
 FlagValue varied_values(const std::string& flag, const std::string& assignment) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "scenarios/command_words.h"
 #include "scenarios/read.h"
 #include "scenarios/scenario.h"
+#include "scenarios/sweep_axes.h"
 
 namespace hybridkv {
 
@@ -35,6 +37,8 @@ struct ScenarioOptions {
   std::string cache_mode;
   std::string kv_dtype;
   std::string ssm_dtype;
+  std::vector<std::string> engine_command;  ///< words of a command that starts an engine; empty: none was given
+  std::shared_ptr<const ScenarioOptions> beside_command;  ///< what was typed beside it; null: none was given
   KeyValues boot;                      ///< of the start, from a command that starts an engine: "boot.utilization", …
   std::vector<FlagValue> flags;        ///< of the command itself; they win over everything else
 };
@@ -58,6 +62,12 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options);
 /// Says in the help of a command that its answer is of one pack, or of one length.
 void describe_one_pack(CLI::App& command);
 void describe_one_length(CLI::App& command);
+
+/// Adds --zip to a command, whose values are keys with commas between.
+void add_zip_option(CLI::App& command, std::vector<std::string>& zips);
+
+/// The keys of each --zip. Throws InputError where one is empty.
+std::vector<ZippedKeys> zipped_keys(const std::vector<std::string>& zips);
 
 /// "KEY=V1,V2" of a flag as the key and the YAML list it means. Throws InputError where it is no such assignment.
 FlagValue varied_values(const std::string& flag, const std::string& assignment);

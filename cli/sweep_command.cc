@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -35,6 +36,7 @@ struct SweepOptions {
   SimpleTraffic traffic;
   std::string output;
   std::string format;
+  std::vector<std::string> zips;
   std::vector<std::string> columns;
   std::string pivot;
   std::string shard = "1/1";
@@ -222,14 +224,26 @@ int exit_code_of(const SweepOptions& options, const PointCounts& counts) {
   return counts.fault > 0 ? exit_fault_found : exit_fine;
 }
 
+/// A pivot sets the last axis across, so that each of its values meets all of the others.
+void refuse_zipped_pivot(const SweepOptions& options, const ScenarioSweep& sweep) {
+  if (options.pivot.empty() || sweep.axes().empty()) return;
+  const std::string& last = sweep.axes().back().path;
+  for (const ZippedKeys& zip : zipped_keys(options.zips))
+    for (const std::string& key : zip)
+      if (last == key || last.ends_with("." + key))
+        throw InputError(fmt::format("--pivot {}: sets {} across, which --zip {} ties to others; take --columns",
+                                     options.pivot, last, fmt::join(zip, ",")));
+}
+
 int run_sweep_command(SweepOptions options) {
   apply_simple_traffic(options.scenario, options.traffic);
   if (!options.scenario.engines.empty()) options.scenario.flags.push_back(varied_releases(options.scenario.engines));
   const Shard shard = parse_shard(options.shard);
   if (options.output == "-") options.output.clear();
   if (options.resume && options.output.empty()) throw InputError("--resume continues a file; name it with -o FILE");
-  const ScenarioSweep sweep(scenario_file(options.scenario));
+  const ScenarioSweep sweep(scenario_file(options.scenario), zipped_keys(options.zips));
   show_notes(sweep.notes());
+  refuse_zipped_pivot(options, sweep);
   if (options.dry_run) {
     write_output(axes_text(sweep, OutputOptions().style()));
     return exit_fine;
@@ -267,6 +281,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
                   "or markdown, all of them at the end, for people")
       ->check(one_of({"jsonl", "csv", "table", "markdown"}))
       ->type_name("FORMAT");
+  add_zip_option(command, options.zips);
   command
       .add_option("--columns", options.columns,
                   "columns of a table, by their names in csv (default: block, bytes of a request, how many fit, hits)")
@@ -318,6 +333,8 @@ void add_sweep_command(CLI::App& app, CommandAction& action) {
       "      --set simulate.retention_interval_tokens='[null, 0, 8448]'\n"
       "  hybridkv sweep qwen3.5-397b --simulate --engines all --memory 20G,40G,80G \\\n"
       "      --requests 500 --pivot hit_rate\n"
+      "  hybridkv sweep example --tp 1,2,4 --memory 80G,40G,20G \\\n"
+      "      --zip tensor_parallel,memory                    # three points, not nine\n"
       "  hybridkv sweep my.yaml -o rows.jsonl --resume       # go on after a kill\n"
       "  hybridkv sweep my.yaml --shard 2/8 -o rows-2.jsonl  # second of eight machines");
   command->callback([options, &action] { action = [options] { return run_sweep_command(*options); }; });

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "cli/help_format.h"
 #include "cli/offers.h"
 #include "cli/values.h"
 #include "scenarios/key_flags.h"
@@ -89,6 +90,14 @@ void add_trace_options(CLI::App& command, ScenarioOptions& options, SimpleTraffi
       ->type_name("TOKENS");
 }
 
+void add_replayed_trace(CLI::App& command, ScenarioOptions& options, SimpleTraffic& traffic) {
+  const std::size_t first = command.get_options().size();
+  add_trace_options(command, options, traffic);
+  add_key(command, options, "--requests", "N",
+          "only the first ones (default: all, of a made-up trace 10000, of simple traffic 300)");
+  group_since(command, first, "The trace that is replayed");
+}
+
 void add_policy_options(CLI::App& command, ScenarioOptions& options) {
   add_key(command, options, "--eviction", "simulate.eviction", "POLICY",
           "what goes first: lru (the default, as in engines), prefixes, cost, frequency, second_chance, time_to_live "
@@ -129,6 +138,18 @@ void apply_simple_traffic(ScenarioOptions& options, const SimpleTraffic& traffic
   const std::string shown = fmt::format("--prompt-tokens {}", *traffic.prompt_tokens);
   std::erase_if(options.flags, [](const FlagValue& flag) { return flag.key == "simulate.trace.max_requests"; });
   options.flags.push_back({"simulate.trace", traffic_yaml(traffic, requests), shown});
+}
+
+CommandWords replayed_words(const ScenarioOptions& options, const SimpleTraffic& traffic) {
+  CommandWords words = command_words(options);
+  for (const FlagValue& flag : options.flags) {
+    const std::size_t space = flag.shown.find(' ');
+    words.replay.push_back({flag.shown.substr(0, space),
+                            space == std::string::npos ? std::string() : flag.shown.substr(space + 1)});
+  }
+  if (traffic.shared_prefix_tokens)
+    words.replay.push_back({"--shared-prefix-tokens", std::to_string(*traffic.shared_prefix_tokens)});
+  return words;
 }
 
 }  // namespace hybridkv

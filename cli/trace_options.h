@@ -27,6 +27,9 @@ void add_trace_file_options(CLI::App& command, ScenarioOptions& options);
 /// --requests, whose default differs, is the command's own.
 void add_trace_options(CLI::App& command, ScenarioOptions& options, SimpleTraffic& traffic);
 
+/// The same with --requests, in a group of the help of their own: for commands whose answer replays one trace.
+void add_replayed_trace(CLI::App& command, ScenarioOptions& options, SimpleTraffic& traffic);
+
 /// Adds --eviction and --checkpoint-back.
 void add_policy_options(CLI::App& command, ScenarioOptions& options);
 
@@ -37,5 +40,8 @@ void add_driver_options(CLI::App& command, ScenarioOptions& options);
 /// default_simple_requests.
 /// Throws InputError where the flags contradict each other.
 void apply_simple_traffic(ScenarioOptions& options, const SimpleTraffic& traffic);
+
+/// The question as it is typed for commands that replay its trace: the flags of a command that has no others.
+CommandWords replayed_words(const ScenarioOptions& options, const SimpleTraffic& traffic);
 
 }  // namespace hybridkv

@@ -39,6 +39,8 @@ struct Engine {
   const CommandGrammar* command = nullptr;  ///< how a command line that starts it is read
   /// The command line that starts it.
   ServeCommand (*serve)(const Served& served) = nullptr;
+  /// What a plan of blocks alone says, with its flags; null: such choices have no flags that are known.
+  std::vector<EngineSetting> (*planned_settings)(const PlannedChoice& choice) = nullptr;
   /// What was chosen of a cache of blocks, with its flags; null: such choices have no flags that are known.
   std::vector<EngineSetting> (*block_settings)(const BlockChoice& choice) = nullptr;
   /// The same of an engine without blocks, whose choices are all in the plan.

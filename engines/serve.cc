@@ -7,6 +7,7 @@
 
 #include "base/shell_word.h"
 #include "engines/engine.h"
+#include "planner/plan_facts.h"
 
 namespace hybridkv {
 
@@ -63,6 +64,19 @@ std::int64_t served_length(const LimitsSpec& limits) {
   return *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end());
 }
 
+namespace {
+
+std::vector<EngineSetting> choices_without_flags(const PlannedChoice& choice) {
+  std::vector<EngineSetting> settings;
+  if (choice.says_mode && largest_state(choice.plan))
+    settings.push_back({"engine.cache_mode", std::string(to_string(choice.plan.cache_mode)), ""});
+  if (choice.block_floor)
+    settings.push_back({"engine.block_size_tokens", std::to_string(*choice.block_floor), ""});
+  return settings;
+}
+
+}  // namespace
+
 ServeCommand serve_command(const Served& served) {
   const Engine& engine = engine_of(*served.engine.rules);
   const EngineRules& rules = *engine.rules;
@@ -80,12 +94,13 @@ ServeCommand serve_command(const Served& served) {
 
 std::vector<EngineSetting> block_settings(const BlockChoice& choice) {
   if (const Engine& engine = engine_of(*choice.plan.rules); engine.block_settings) return engine.block_settings(choice);
-  std::vector<EngineSetting> settings;
-  if (choice.geometry.state_groups > 0)
-    settings.push_back({"engine.cache_mode", std::string(to_string(choice.plan.cache_mode)), ""});
-  if (choice.block_floor)
-    settings.push_back({"engine.block_size_tokens", std::to_string(*choice.block_floor), ""});
-  return settings;
+  return choices_without_flags({choice.plan, choice.block_floor});
+}
+
+std::vector<EngineSetting> planned_settings(const EngineSpec& engine, const PlannedChoice& choice) {
+  const Engine& served = engine_of(*engine.rules);
+  if (served.own_settings) return served.own_settings(engine);
+  return served.planned_settings ? served.planned_settings(choice) : choices_without_flags(choice);
 }
 
 std::vector<EngineSetting> own_settings(const EngineSpec& engine) {

@@ -49,6 +49,13 @@ struct Served {
   std::optional<double> gpu_share = std::nullopt;
 };
 
+/// What a plan of blocks alone knows of what was chosen.
+struct PlannedChoice {
+  const CachePlan& plan;
+  std::optional<std::int64_t> block_floor;  ///< engine.block_size_tokens; unset: the engine's own
+  bool says_mode = true;                    ///< false: the mode is the engine's default, which needs no word
+};
+
 /// What was chosen of a cache of blocks.
 struct BlockChoice {
   const CachePlan& plan;
@@ -64,6 +71,9 @@ ServeCommand serve_command(const Served& served);
 
 /// The choices of a cache of blocks, with the flags of its engine where they are known.
 std::vector<EngineSetting> block_settings(const BlockChoice& choice);
+
+/// The choices that a plan alone knows: of an engine with an index of its own all of them, else PlannedChoice's.
+std::vector<EngineSetting> planned_settings(const EngineSpec& engine, const PlannedChoice& choice);
 
 /// The choices of an engine with an index of its own. Pre: it has such settings.
 std::vector<EngineSetting> own_settings(const EngineSpec& engine);

@@ -23,6 +23,8 @@ void register_transfer(nanobind::module_& module);
 void register_simulate(nanobind::module_& module);
 /// `recommend` and `checkpoints`.
 void register_recommend(nanobind::module_& module);
+/// `boot`, `doctor`, `trace` and `models`.
+void register_start(nanobind::module_& module);
 /// `sweep_size` and `sweep_rows`.
 void register_sweep(nanobind::module_& module);
 

@@ -22,6 +22,7 @@ NB_MODULE(_native, module) {
   register_transfer(module);
   register_simulate(module);
   register_recommend(module);
+  register_start(module);
   register_sweep(module);
   register_pools(module);
   register_audit(module);

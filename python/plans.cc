@@ -61,13 +61,16 @@ PlannedSet plan(nb::handle scenario, const nb::dict& keys, bool full) {
   });
 }
 
-std::string explain(nb::handle scenario, const nb::dict& keys, const std::string& format) {
-  return watched(nb::none(), [file = question_of(scenario, keys), format](const Watch&) {
+/// `number`: the one that is asked for, as it was printed; empty: every number.
+std::string explain(nb::handle scenario, const nb::dict& keys, const std::string& number, const std::string& format) {
+  std::optional<AskedNumber> asked;
+  if (!number.empty()) asked = read_asked_number(number);
+  return watched(nb::none(), [file = question_of(scenario, keys), asked, format](const Watch&) {
     const Scenario read = read_scenario(file);
     const PlanSet checked = plan_scenario(read, read.pack_sizes, PlanDetail::summary);
     const auto at = [&](std::size_t i) { return plan_pack(read, i, PlanDetail::derived); };
     std::string text;
-    write_explain({checked.model, checked.tensor_parallel, checked.plans.size(), read.model.parameters, at},
+    write_explain({checked.model, checked.tensor_parallel, checked.plans.size(), read.model.parameters, at, asked},
                   *parse_format(format), {}, [&](const std::string& piece) { text += piece; });
     return text;
   });
@@ -87,7 +90,8 @@ void register_plans(nb::module_& module) {
     if (!set) return std::nullopt;
     return Plans{std::make_shared<const PlanSet>(std::move(*set))};
   });
-  module.def("explain", explain, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("format"));
+  module.def("explain", explain, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("number"),
+             nb::arg("format"));
 }
 
 }  // namespace hybridkv

@@ -115,7 +115,8 @@ const Engine& todays_engine(const CommandGrammar& grammar) {
 
 class CommandReader {
  public:
-  CommandReader(const CommandGrammar& grammar, EngineCommand& command) : grammar_(grammar), command_(command) {
+  CommandReader(const CommandGrammar& grammar, EngineCommand& command, std::optional<std::size_t> without)
+      : grammar_(grammar), command_(command), without_(without) {
     for (const EngineWord& word : grammar.words) known_.emplace_back(word.flag);
     for (const std::string_view flag : grammar.model_flags) known_.emplace_back(flag);
     for (const std::string_view flag : grammar.config_flags) known_.emplace_back(flag);
@@ -202,7 +203,8 @@ class CommandReader {
     const std::string value = named != word.values.end()              ? std::string(named->key)
                               : word.number == WordNumber::human ? human_number(text)
                                                                      : text;
-    command_.used.push_back(typed);
+    if (without_ == num_used_++) return;
+    command_.used.push_back({typed, std::string(word.key), value});
     if (!value.empty()) command_.keys[std::string(word.key)] = value;
   }
 
@@ -259,6 +261,8 @@ class CommandReader {
 
   const CommandGrammar& grammar_;
   EngineCommand& command_;
+  std::optional<std::size_t> without_;
+  std::size_t num_used_ = 0;
   Words known_;
 };
 
@@ -284,7 +288,7 @@ Words words_of_command(std::string_view text) {
   return words;
 }
 
-EngineCommand read_engine_command(const Words& words, std::string_view release) {
+EngineCommand read_engine_command(const Words& words, std::string_view release, std::optional<std::size_t> without) {
   const EngineRules* const rules = rules_named(release);
   const Engine* const asked = rules ? &engine_of(*rules) : nullptr;
   std::optional<CommandStart> start = start_of(words);
@@ -297,7 +301,7 @@ EngineCommand read_engine_command(const Words& words, std::string_view release) 
     throw InputError(fmt::format("the command is not that of {}; leave --engine out", asked->rules->title));
   EngineCommand command;
   command.engine = asked ? asked : &todays_engine(*start->grammar);
-  CommandReader reader(*start->grammar, command);
+  CommandReader reader(*start->grammar, command, without);
   reader.read_variables(words, start->begin);
   reader.read(words, start->first);
   if (start->grammar->model_name && !command.model.empty())

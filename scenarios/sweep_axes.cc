@@ -1,10 +1,14 @@
 #include "scenarios/sweep_axes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
+#include "base/error.h"
+#include "base/suggest.h"
 #include "scenarios/model_keys.h"
 #include "scenarios/model_reader.h"
 #include "scenarios/number.h"
@@ -160,13 +164,55 @@ YamlNode* node_at(YamlNode& root, const std::vector<std::string>& route) {
   return node;
 }
 
-std::int64_t count_points(const std::vector<NodeAxis>& axes) {
-  std::int64_t points = 1;
-  for (const NodeAxis& axis : axes)
-    if (__builtin_mul_overflow(points, static_cast<std::int64_t>(axis.values.size()), &points))
-      fail_at(axis.axis.place, "{}: with its {} values the sweep has more points than 64 bits count", axis.axis.path,
-              axis.values.size());
-  return points;
+/// The axis that a zip names; nothing where none varies under that name.
+std::optional<std::size_t> zipped_axis(const std::vector<SweepAxis>& axes, const std::string& key) {
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].path == key || axes[i].path.ends_with("." + key)) return i;
+  return std::nullopt;
+}
+
+/// The axes of one zip. Throws InputError where they cannot go together.
+std::vector<std::size_t> axes_of_zip(const std::vector<SweepAxis>& axes, const ZippedKeys& zip) {
+  const std::string flag = fmt::format("--zip {}", fmt::join(zip, ","));
+  if (zip.size() < 2) throw InputError(flag + ": zips two keys or more, like engine.tensor_parallel,engine.memory");
+  std::vector<std::size_t> together;
+  for (const std::string& key : zip) {
+    const std::optional<std::size_t> axis = zipped_axis(axes, key);
+    if (!axis) {
+      std::vector<std::string> varying;
+      const bool is_path = key.find('.') != std::string::npos;
+      for (const SweepAxis& one : axes)
+        varying.push_back(is_path ? one.path : one.path.substr(one.path.rfind('.') + 1));
+      throw InputError(fmt::format("{}: {} has no several values{}", flag, key,
+                                   varying.empty() ? std::string("; give it some, like --tp 1,2,4")
+                                                   : suggestion(key, varying, "those that have some are")));
+    }
+    const SweepAxis& first = axes[together.empty() ? *axis : together.front()];
+    if (axes[*axis].values.size() != first.values.size())
+      throw InputError(fmt::format("{}: {} has {} values and {} has {}; give them as many", flag, first.path,
+                                   first.values.size(), axes[*axis].path, axes[*axis].values.size()));
+    if (std::find(together.begin(), together.end(), *axis) != together.end())
+      throw InputError(fmt::format("{}: {} stands there twice", flag, axes[*axis].path));
+    together.push_back(*axis);
+  }
+  return together;
+}
+
+/// (axis) the first axis of its zip; itself where it is in none.
+std::vector<std::size_t> first_of_zips(const std::vector<SweepAxis>& axes, const std::vector<ZippedKeys>& zips) {
+  std::vector<std::size_t> first(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) first[i] = i;
+  std::set<std::size_t> zipped;
+  for (const ZippedKeys& zip : zips) {
+    const std::vector<std::size_t> together = axes_of_zip(axes, zip);
+    for (const std::size_t axis : together) {
+      if (!zipped.insert(axis).second)
+        throw InputError(fmt::format("--zip {}: {} stands in another --zip; write all that go together in one",
+                                     fmt::join(zip, ","), axes[axis].path));
+      first[axis] = *std::min_element(together.begin(), together.end());
+    }
+  }
+  return first;
 }
 
 /// A number however it was written: 32k is 32768, 40G is 42949672960; nothing for what is no number of that key.
@@ -267,6 +313,20 @@ struct SweepReader::State {
   Scenario scenario;
 };
 
+AxisSteps axis_steps(const std::vector<SweepAxis>& axes, const std::vector<ZippedKeys>& zips) {
+  const std::vector<std::size_t> first = first_of_zips(axes, zips);
+  AxisSteps steps;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (first[i] == i &&
+        __builtin_mul_overflow(steps.num_points, static_cast<std::int64_t>(axes[i].values.size()), &steps.num_points))
+      fail_at(axes[i].place, "{}: with its {} values the sweep has more points than 64 bits count", axes[i].path,
+              axes[i].values.size());
+  std::int64_t stride = steps.num_points;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    steps.strides.push_back(first[i] == i ? stride /= std::ssize(axes[i].values) : steps.strides[first[i]]);
+  return steps;
+}
+
 std::vector<SweepAxis> sweep_axes(const ScenarioFile& file) {
   std::vector<SweepAxis> axes;
   for (NodeAxis& axis : node_axes(file)) axes.push_back(std::move(axis.axis));
@@ -281,14 +341,15 @@ ScenarioFile with_values(const ScenarioFile& file, const std::vector<AxisChoice>
   return chosen;
 }
 
-ScenarioSweep::ScenarioSweep(const ScenarioFile& file) : parts_(std::make_unique<Parts>()) {
+ScenarioSweep::ScenarioSweep(const ScenarioFile& file, const std::vector<ZippedKeys>& zips)
+    : parts_(std::make_unique<Parts>()) {
   parts_->first = file;
   parts_->axes = node_axes(file);
-  num_points_ = count_points(parts_->axes);
-  std::int64_t stride = num_points_;
+  for (const NodeAxis& axis : parts_->axes) axes_.push_back(axis.axis);
+  AxisSteps steps = axis_steps(axes_, zips);
+  num_points_ = steps.num_points;
+  parts_->strides = std::move(steps.strides);
   for (const NodeAxis& axis : parts_->axes) {
-    axes_.push_back(axis.axis);
-    parts_->strides.push_back(stride /= std::ssize(axis.values));
     *node_at(parts_->first.root, axis.route) = axis.values.front();
   }
   SweepReader reader(*this);
@@ -302,6 +363,7 @@ ScenarioSweep::ScenarioSweep(const ScenarioFile& file) : parts_(std::make_unique
       collect_notes(reader.at(value * parts_->strides[axis]));
   keep_models(reader);
   identity_ = identity_of(file, parts_->axes);
+  for (const ZippedKeys& zip : zips) identity_ += fmt::format("z{}", fmt::join(zip, ","));
 }
 
 ScenarioSweep::~ScenarioSweep() = default;
@@ -311,6 +373,11 @@ void ScenarioSweep::keep_models(SweepReader& reader) {
   std::vector<std::int64_t> points{0};  // at which all combinations of model axes are met
   for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
     if (parts_->axes[axis].route.front() != "model") continue;
+    const auto goes_along = [&](std::size_t earlier) {  // zipped: the earlier axis steps through both
+      return axes_[axis].values.size() > 1 && parts_->strides[earlier] == parts_->strides[axis];
+    };
+    const std::vector<std::size_t>& kept = parts_->model_axes;
+    if (std::any_of(kept.begin(), kept.end(), goes_along)) continue;
     parts_->model_axes.push_back(axis);
     std::vector<std::int64_t> more;
     for (const std::int64_t point : points)

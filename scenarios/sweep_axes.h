@@ -32,6 +32,21 @@ struct AxisChoice {
   std::size_t value = 0;  ///< position in SweepAxis::values
 };
 
+/// Axes that are stepped through together, by their keys: the first value of one with the first of the others.
+using ZippedKeys = std::vector<std::string>;
+
+/// How the points of some axes are counted: the first axis is the slowest, zipped ones stand where the first of them
+/// does. An axis has the value (point / stride) modulo the number of its values.
+struct AxisSteps {
+  std::vector<std::int64_t> strides;  ///< (axis) points from one value to the next
+  std::int64_t num_points = 1;
+};
+
+/// The steps of the axes. A zipped key may be written by its last word alone.
+/// Throws InputError: a zipped key that varies nowhere or stands in two zips, one key alone, or as many values as
+/// another of its zip has not; and more points than 64 bits count.
+AxisSteps axis_steps(const std::vector<SweepAxis>& axes, const std::vector<ZippedKeys>& zips = {});
+
 /// The file with the chosen value in place of the several, and its places: for few points, which are read as any
 /// scenario is. What is not chosen stays as it is. Pre: the choices are of sweep_axes(file). Throws as sweep_axes.
 ScenarioFile with_values(const ScenarioFile& file, const std::vector<AxisChoice>& choices);
@@ -39,14 +54,15 @@ ScenarioFile with_values(const ScenarioFile& file, const std::vector<AxisChoice>
 class SweepReader;
 
 /// All points of a scenario file whose values may be lists and ranges: the product of its axes, of which the first
-/// varies slowest. Points are numbered from 0 and made one by one (SweepReader), so their number costs nothing.
+/// varies slowest and zipped ones vary together. Points are numbered from 0 and made one by one (SweepReader), so their
+/// number costs nothing.
 ///
 /// Example: tensor_parallel [1, 2] and cache_mode [none, align, all] are 6 points; point 4 is 2 ranks, align.
 class ScenarioSweep {
  public:
   /// Reads every value of every axis once, the other axes at their first value.
-  /// Throws InputError for anything wrong in the file, and for more points than 64 bits count.
-  explicit ScenarioSweep(const ScenarioFile& file);
+  /// Throws InputError for anything wrong in the file, and as axis_steps.
+  explicit ScenarioSweep(const ScenarioFile& file, const std::vector<ZippedKeys>& zips = {});
   ~ScenarioSweep();
   ScenarioSweep(const ScenarioSweep&) = delete;
   ScenarioSweep& operator=(const ScenarioSweep&) = delete;

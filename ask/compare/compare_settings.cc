@@ -23,12 +23,6 @@ std::vector<SweepAxis> varied_axes(const ScenarioFile& file, const std::vector<s
   return axes;
 }
 
-std::int64_t count_points(const std::vector<SweepAxis>& axes) {
-  Checked points = 1;
-  for (const SweepAxis& axis : axes) points = points * std::ssize(axis.values);
-  return points;
-}
-
 /// "engine.attention_pack_size has 7 values", for the longest lists that there are.
 std::string counted_values(const std::vector<std::vector<SweepAxis>>& axes) {
   std::string text;
@@ -43,9 +37,9 @@ std::string counted_values(const std::vector<std::vector<SweepAxis>>& axes) {
 }
 
 void check_count(const std::vector<ScenarioFile>& files, const std::vector<std::vector<SweepAxis>>& axes,
-                 std::size_t fewest) {
+                 const std::vector<ZippedKeys>& zips, std::size_t fewest) {
   Checked count = 0;
-  for (const std::vector<SweepAxis>& of_file : axes) count += count_points(of_file);
+  for (const std::vector<SweepAxis>& of_file : axes) count += axis_steps(of_file, zips).num_points;
   if (count < static_cast<std::int64_t>(fewest)) {
     for (const ScenarioFile& file : files) read_scenario(file);  // a key that does not exist makes no setting either
     throw InputError(fmt::format("nothing to compare: that is one setting, and a comparison takes {} to {}; name "
@@ -70,14 +64,16 @@ std::string value_name(const SweepAxis& axis, const std::string& value) {
 }
 
 /// Settings of one file, named by what varies.
-std::vector<CompareSetting> settings_of(const ScenarioFile& file, const std::vector<SweepAxis>& axes) {
+std::vector<CompareSetting> settings_of(const ScenarioFile& file, const std::vector<SweepAxis>& axes,
+                                        const AxisSteps& steps) {
   std::vector<CompareSetting> settings;
-  for (std::int64_t point = 0; point < count_points(axes); ++point) {
+  for (std::int64_t point = 0; point < steps.num_points; ++point) {
     CompareSetting setting;
     std::vector<AxisChoice> choices;
-    std::int64_t rest = point;
-    for (std::size_t i = axes.size(); i-- > 0; rest /= std::ssize(axes[i].values))
-      choices.insert(choices.begin(), {axes[i].path, static_cast<std::size_t>(rest % std::ssize(axes[i].values))});
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const std::int64_t value = point / steps.strides[i] % std::ssize(axes[i].values);
+      choices.push_back({axes[i].path, static_cast<std::size_t>(value)});
+    }
     for (std::size_t i = 0; i < axes.size(); ++i) {
       if (axes[i].values.size() < 2) continue;
       const std::string& value = axes[i].values[choices[i].value];
@@ -104,13 +100,14 @@ void make_unlike(std::vector<CompareSetting>& settings) {
 }  // namespace
 
 std::vector<CompareSetting> compare_settings(const std::vector<ScenarioFile>& files,
-                                             const std::vector<std::string>& varied, std::size_t fewest) {
+                                             const std::vector<std::string>& varied, std::size_t fewest,
+                                             const std::vector<ZippedKeys>& zips) {
   std::vector<std::vector<SweepAxis>> axes;
   for (const ScenarioFile& file : files) axes.push_back(varied_axes(file, varied));
-  check_count(files, axes, fewest);
+  check_count(files, axes, zips, fewest);
   std::vector<CompareSetting> settings;
   for (std::size_t i = 0; i < files.size(); ++i)
-    for (CompareSetting& setting : settings_of(files[i], axes[i])) {
+    for (CompareSetting& setting : settings_of(files[i], axes[i], axis_steps(axes[i], zips))) {
       if (files.size() > 1 || setting.name.empty())
         setting.name = setting.scenario.name + (setting.name.empty() ? "" : ": " + setting.name);
       settings.push_back(std::move(setting));

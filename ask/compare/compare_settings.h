@@ -7,6 +7,7 @@
 
 #include "scenarios/read.h"
 #include "scenarios/scenario.h"
+#include "scenarios/sweep_axes.h"
 
 namespace hybridkv {
 
@@ -23,11 +24,12 @@ struct CompareSetting {
 
 /// The settings that scenarios stand for: of each file one for every combination of the values of its lists and ranges,
 /// the first list slowest. Several lengths are one question unless `varied` names limits.max_model_len: settings are
-/// compared at the longest.
+/// compared at the longest. Values of zipped keys go together (axis_steps).
 /// Throws InputError for anything wrong in a file, and where there are fewer than `fewest` or more than
 /// most_settings.
 std::vector<CompareSetting> compare_settings(const std::vector<ScenarioFile>& files,
                                              const std::vector<std::string>& varied = {},
-                                             std::size_t fewest = fewest_settings);
+                                             std::size_t fewest = fewest_settings,
+                                             const std::vector<ZippedKeys>& zips = {});
 
 }  // namespace hybridkv

@@ -4,6 +4,7 @@
 
 #include "ask/plan.h"
 #include "base/checked.h"
+#include "simulator/trace/trace_text.h"
 
 namespace hybridkv {
 
@@ -39,6 +40,17 @@ TraceAnswer describe_trace(const TraceSpec& trace, const Scenario* scenario,
     answer.uncovered_tokens = file->uncovered_tokens();
   }
   return answer;
+}
+
+void write_trace(const TraceSpec& trace, const std::function<void(const std::string&)>& write) {
+  const std::unique_ptr<TraceSource> source = open_trace(trace);
+  TraceText text;
+  std::string lines;
+  for (TraceBatch batch; source->next(batch);) {
+    lines.clear();
+    text.append(batch, lines);
+    write(lines);
+  }
 }
 
 }  // namespace hybridkv

@@ -34,4 +34,8 @@ struct TraceAnswer {
 TraceAnswer describe_trace(const TraceSpec& trace, const Scenario* scenario,
                            const std::function<void(const TraceProgress&)>& on_progress = {});
 
+/// Gives the lines of a file that holds the requests of a trace (trace_text.h), piece by piece.
+/// Throws InputError for errors in the trace.
+void write_trace(const TraceSpec& trace, const std::function<void(const std::string&)>& write);
+
 }  // namespace hybridkv

@@ -9,6 +9,7 @@
 #include "ask/asked_key.h"
 #include "ask/plan.h"
 #include "ask/start/counted_weights.h"
+#include "ask/start/serve_plan.h"
 #include "ask/typed_list.h"
 #include "base/error.h"
 #include "base/number_text.h"
@@ -193,24 +194,14 @@ void warn_of_boot(BootAnswer& answer) {
                     human_plural(answer.length, "token")));
 }
 
-/// The command of such a start. Settings that are the engine's own defaults are left out.
+/// The command of such a start.
 ServeCommand serve_of(const DecidedStart& start, const BootQuestion& question, const CachePlan& plan) {
-  const Scenario& scenario = start.scenario;
-  std::vector<EngineSetting> settings;
-  if (plan.cache_mode != default_cache_mode(*plan.rules, scenario.model) ||
-      is_asked(question.file, "engine", "cache_mode")) {
-    const AnyCache cache = replayed_cache(plan, scenario.model, scenario.engine, start.length);
-    settings = block_settings({plan, std::get<CacheGeometry>(cache), std::nullopt, std::nullopt, 0});
-    std::erase_if(settings, [](const EngineSetting& setting) { return setting.key != "engine.cache_mode"; });
-  }
-  if (const auto& block = scenario.engine.block_size_tokens)
-    settings.push_back({"engine.block_size_tokens", std::to_string(*block), fmt::format("--block-size {}", *block)});
-  if (question.enforce_eager) settings.push_back({"", "", "--enforce-eager"});
-  SchedulerSettings scheduler = scenario.simulate.scheduler;
-  scheduler.max_num_seqs = start.max_num_seqs;
-  Served served{scenario.model, scenario.engine, scenario.limits, scheduler, plan, std::move(settings)};
-  if (question.gpu) served.gpu_share = question.gpu->utilization;
-  return serve_command(served);
+  StartChoice choice{.says_mode = is_asked(question.file, "engine", "cache_mode"),
+                     .enforce_eager = question.enforce_eager,
+                     .gpu_share = {},
+                     .max_num_seqs = start.max_num_seqs};
+  if (question.gpu) choice.gpu_share = question.gpu->utilization;
+  return serve_plan(start.scenario, plan, choice);
 }
 
 BootAnswer answer_of(const DecidedStart& start, const BootQuestion& question) {

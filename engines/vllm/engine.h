@@ -28,6 +28,7 @@ inline constexpr Engine vllm_0_33{.rules = &rules_of_vllm_0_33,
                                   .conformance = &conformance_of_vllm_0_33,
                                   .command = &command_of_vllm,
                                   .serve = serve_vllm,
+                                  .planned_settings = vllm_planned_settings,
                                   .block_settings = vllm_settings};
 
 /// vLLM's main branch of June 2026 with PR 35703, which is in no release.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "engines/vllm/connectors.h"
+#include "planner/plan_facts.h"
 #include "planner/replay_settings.h"
 #include "planner/state_settings.h"
 
@@ -86,16 +87,21 @@ void add_vllm_states(CommandLine& line, const EngineSpec& engine) {
 
 }  // namespace
 
-std::vector<EngineSetting> vllm_settings(const BlockChoice& choice) {
-  const CacheMode mode = choice.plan.cache_mode;
+std::vector<EngineSetting> vllm_planned_settings(const PlannedChoice& choice) {
   std::vector<EngineSetting> settings;
-  settings.push_back({"engine.attention_pack_size", std::to_string(choice.plan.attention_pack_size), ""});
-  if (choice.geometry.state_groups > 0)
-    settings.push_back({"engine.cache_mode", std::string(to_string(mode)),
-                        mode_flag(mode, *choice.plan.rules)});
+  const CacheMode mode = choice.plan.cache_mode;
+  if (choice.says_mode && largest_state(choice.plan))
+    settings.push_back({"engine.cache_mode", std::string(to_string(mode)), mode_flag(mode, *choice.plan.rules)});
   if (choice.block_floor)
     settings.push_back({"engine.block_size_tokens", std::to_string(*choice.block_floor),
                         fmt::format("--block-size {}", *choice.block_floor)});
+  return settings;
+}
+
+std::vector<EngineSetting> vllm_settings(const BlockChoice& choice) {
+  std::vector<EngineSetting> settings = vllm_planned_settings({choice.plan, choice.block_floor});
+  settings.insert(settings.begin(),
+                  {"engine.attention_pack_size", std::to_string(choice.plan.attention_pack_size), ""});
   if (!choice.geometry.caches_prefixes()) return settings;
   if (choice.match_unit_tokens)
     settings.push_back({"simulate.match_unit_tokens", std::to_string(*choice.match_unit_tokens),

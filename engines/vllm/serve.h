@@ -10,4 +10,7 @@ ServeCommand serve_vllm(const Served& served);
 /// The choices of a layout with blocks, and its flags for them.
 std::vector<EngineSetting> vllm_settings(const BlockChoice& choice);
 
+/// The mode and the size of blocks, with their flags.
+std::vector<EngineSetting> vllm_planned_settings(const PlannedChoice& choice);
+
 }  // namespace hybridkv

@@ -394,6 +394,16 @@ class Simulation(Record):
 class Bound(Record):
     trace: str
     layouts: Records[Record]
+class Boot(Record):
+    boots: bool
+    result: str
+    lines: list[str]
+class Diagnosis(Record):
+    explained: Record
+    contradictions: list[str]
+class Trace(Record):
+    trace: str
+    requests: int
 class Recommendation(Record):
     model: str
     pick: int
@@ -573,8 +583,8 @@ def plan(scenario: Scenario = None, /, *, attention_pack_size: Sequence[int], de
 @overload
 def plan(scenario: Scenario = None, /, *, attention_pack_size: int = ..., detail: Literal["full", "numbers"] = ...,
          **keys: Unpack[Keys]) -> Plan: ...
-def explain(scenario: Scenario = None, /, *, attention_pack_size: int | Sequence[int] = ...,
-            **keys: Unpack[Keys]) -> Explanation: ...
+def explain(scenario: Scenario = None, /, *, number: str | int | float | None = None,
+            attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Explanation: ...
 @overload
 def verify(scenario: Scenario = None, /, *, inject: str | Sequence[str] = (), forward: Literal[False] = ...,
            progress: Progress = None, attention_pack_size: int | Sequence[int] = ...,
@@ -588,6 +598,15 @@ def simulate(scenario: Scenario = None, /, requests: Iterable[Any] | None = None
              **keys: Unpack[Keys]) -> Simulation: ...
 def bound(scenario: Scenario = None, /, *, progress: Progress = None, attention_pack_size: int | Sequence[int] = ...,
           **keys: Unpack[Keys]) -> Bound: ...
+def boot(scenario: Scenario = None, /, *, gpu: str | None = None, gpu_memory: str | int | None = None,
+         utilization: float | str | None = None, weights: str | int | None = None, beside: str | int | None = None,
+         available_memory: str | int | None = None, max_num_seqs: int | None = None, enforce_eager: bool = False,
+         attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Boot: ...
+def doctor(log: Path, /, *, trace: Path | None = None, progress: Progress = None,
+           **keys: Unpack[Keys]) -> Diagnosis: ...
+def trace(file: Path | None = None, /, scenario: Scenario = None, *, progress: Progress = None,
+          attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Trace: ...
+def models(name: str = "", /, *, family: str = "") -> Records[Record]: ...
 @overload
 def recommend(scenario: Scenario = None, /, *, at_length: int | None = None, min_concurrency: float | None = None,
               give_up_percent: float | None = None, packs: int | Iterable[int] = (),

@@ -4,7 +4,7 @@ import difflib
 import json
 
 from . import _native
-from ._arguments import flag, word
+from ._arguments import flag, real, word
 from ._ask import explained, tell
 from ._errors import InputError
 from ._record import Record, Records, html_table, plain
@@ -275,7 +275,13 @@ class Explanation(Record):
         return type(self), (self._fields, self._question)
 
 
-def explain(scenario=None, /, **keys):
-    """Derives every number of a plan."""
-    with explained(scenario, keys):
-        return Explanation(json.loads(_native.explain(scenario, keys, "json")), (scenario, keys))
+def explain(scenario=None, /, *, number=None, **keys):
+    """Derives every number of a plan.
+
+    number: one alone, as it was printed or logged, with what it stands on: 2096, "1,734,082", "3.65 %", "675MiB"
+    """
+    asked = ""
+    if number is not None:
+        asked = word("number", number) if isinstance(number, str) else f"{real('number', number):.15g}"
+    with explained(scenario, keys, {"number": number}):
+        return Explanation(json.loads(_native.explain(scenario, keys, asked, "json")), (scenario, keys, asked))

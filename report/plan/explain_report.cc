@@ -9,6 +9,7 @@
 #include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/plan/flag_effects_table.h"
 #include "report/plan/parameters_facts.h"
 #include "report/plan/plan_json.h"
 #include "report/plan/rules_text.h"
@@ -48,11 +49,43 @@ Cell term_cell(const Term& term) {
       term.value);
 }
 
-nlohmann::ordered_json plan_json(const CachePlan& plan) {
+/// The decision at a position of a plan's derivation, as a heading with its number, and the facts of it.
+void add_step(Document& document, const CachePlan& plan, std::size_t position) {
+  const Decision& decision = plan.derivation[position];
+  document.blocks.emplace_back(Heading{fmt::format("{}. {}", position + 1, result_text(decision.result)), 3});
+  Facts facts{{{"rule", decision.rule}}};
+  if (const auto values = substituted_rule(decision)) facts.entries.emplace_back("values", *values);
+  if (!decision.inputs.empty()) facts.entries.emplace_back("with", inputs_text(decision.inputs));
+  facts.entries.emplace_back("source", decision.source);
+  document.blocks.emplace_back(std::move(facts));
+}
+
+/// A step of a plan that is shown, and whether it comes to the number that was asked for.
+struct ShownStep {
+  std::size_t position = 0;
+  bool asked = false;
+};
+
+/// The steps that are shown of a plan, those asked for first; empty where the plan has no such number.
+std::vector<ShownStep> shown_steps(const CachePlan& plan, const std::optional<AskedNumber>& number) {
+  std::vector<ShownStep> shown;
+  if (number) {
+    const NumberSteps steps = steps_to(plan.derivation, *number);
+    for (const std::size_t position : steps.results) shown.push_back({position, true});
+    for (const std::size_t position : steps.reasons) shown.push_back({position, false});
+  } else {
+    for (std::size_t i = 0; i < plan.derivation.size(); ++i) shown.push_back({i, false});
+  }
+  return shown;
+}
+
+nlohmann::ordered_json plan_json(const CachePlan& plan, const std::optional<AskedNumber>& number) {
   auto steps = nlohmann::ordered_json::array();
-  for (const Decision& decision : plan.derivation) {
+  for (const ShownStep& one : shown_steps(plan, number)) {
+    const Decision& decision = plan.derivation[one.position];
     const nlohmann::ordered_json written = to_json(decision);
     nlohmann::ordered_json step;
+    if (number) step = {{"step", one.position + 1}, {"asked", one.asked}};
     for (const auto& [name, value] : written.items()) {
       step[name] = value;
       if (name == "rule") {
@@ -67,43 +100,86 @@ nlohmann::ordered_json plan_json(const CachePlan& plan) {
           {"derivation", std::move(steps)}};
 }
 
-/// One row per decision.
-Table plan_steps(const CachePlan& plan) {
-  using Row = Decision;
-  const auto of = [](auto member) { return via(&Row::result, member); };
+/// One row per decision that is shown.
+Table plan_steps(const CachePlan& plan, const std::optional<AskedNumber>& number) {
+  using Row = ShownStep;
+  const auto of = [&](const Row& row) -> const Decision& { return plan.derivation[row.position]; };
+  const auto result = [&](const Row& row) -> const Term& { return of(row).result; };
   return table_of<Row>(
       {{{"attention_pack_size"}, [&](const Row&) { return plan.attention_pack_size; }},
-       {{"step"}, [&](const Row& row) { return &row - plan.derivation.data() + 1; }},
-       {{"symbol"}, of(&Term::symbol)},
-       {{"value"}, via(&Row::result, term_cell)},
-       {{"unit"}, of(&Term::unit)},
-       {{"rule"}, &Row::rule},
-       {{"values"}, substituted_rule},
-       {{"inputs"}, [](const Row& row) { return inputs_text(row.inputs); }},
-       {{"source"}, &Row::source}},
-      plan.derivation);
+       {{"step"}, [](const Row& row) { return static_cast<std::int64_t>(row.position) + 1; }},
+       {{"symbol"}, [&](const Row& row) { return result(row).symbol; }},
+       {{"value"}, [&](const Row& row) { return term_cell(result(row)); }},
+       {{"unit"}, [&](const Row& row) { return result(row).unit; }},
+       {{"rule"}, [&](const Row& row) { return of(row).rule; }},
+       {{"values"}, [&](const Row& row) { return substituted_rule(of(row)); }},
+       {{"inputs"}, [&](const Row& row) { return inputs_text(of(row).inputs); }},
+       {{"source"}, [&](const Row& row) { return of(row).source; }}},
+      shown_steps(plan, number));
+}
+
+/// Where a plan comes to the number that was asked for, and what it stands on.
+void add_asked_steps(Document& document, const CachePlan& plan, const AskedNumber& number) {
+  bool reasons_begun = false;
+  for (const ShownStep& step : shown_steps(plan, number)) {
+    if (!step.asked && !reasons_begun) document.blocks.emplace_back(Heading{"It stands on", 2});
+    reasons_begun = !step.asked;
+    add_step(document, plan, step.position);
+  }
 }
 
 /// The text of one plan: the title before the first, an empty line before the others, the header of CSV once.
-std::string plan_text(const ExplainSource& source, std::size_t i, Format format, const Style& style) {
-  const CachePlan plan = source.plan_at(i);
+std::string plan_text(const ExplainSource& source, const CachePlan& plan, bool first, Format format,
+                      const Style& style) {
   if (format == Format::csv) {
-    const std::string csv = render_csv(plan_steps(plan));
-    return i == 0 ? csv : csv.substr(csv.find('\n') + 1);
+    const std::string csv = render_csv(plan_steps(plan, source.number));
+    return first ? csv : csv.substr(csv.find('\n') + 1);
   }
   Document document;
-  if (i == 0) {
+  if (first) {
     document.blocks.emplace_back(Heading{
-        fmt::format("{}, tensor parallel {}: where the numbers come from", source.model, source.tensor_parallel), 1});
+        fmt::format("{}, tensor parallel {}: where {}", source.model, source.tensor_parallel,
+                    source.number ? source.number->typed + " comes from" : "the numbers come from"), 1});
     document.blocks.emplace_back(Facts{{{"rules", rules_text(plan)}}});
-    if (source.parameters) document.blocks.emplace_back(parameters_facts(*source.parameters));
+    if (source.flags && !source.number) {
+      document.blocks.emplace_back(Heading{"What the flags of the command do: the plan without each"});
+      document.blocks.emplace_back(flag_effects_table(*source.flags));
+    }
+    if (source.parameters && !source.number) document.blocks.emplace_back(parameters_facts(*source.parameters));
   }
   if (primary_attention(plan) != nullptr)
     document.blocks.emplace_back(Heading{fmt::format("N = {}: {} a page", plan.attention_pack_size,
                                                      human_plural(plan.attention_pack_size, "attention layer"))});
-  std::vector<Block> steps = explain_steps(plan).blocks;
-  std::move(steps.begin(), steps.end(), std::back_inserter(document.blocks));
-  return (i == 0 ? "" : "\n") + render_people(document, format, style);
+  if (source.number) {
+    add_asked_steps(document, plan, *source.number);
+  } else {
+    std::vector<Block> steps = explain_steps(plan).blocks;
+    std::move(steps.begin(), steps.end(), std::back_inserter(document.blocks));
+  }
+  return (first ? "" : "\n") + render_people(document, format, style);
+}
+
+/// The plans that have the number, all where none is asked for. Throws InputError where no plan has it.
+std::vector<std::size_t> plans_to_show(const ExplainSource& source) {
+  std::vector<std::size_t> shown;
+  std::vector<Term> results;
+  for (std::size_t i = 0; i < source.num_plans; ++i) {
+    if (!source.number) {
+      shown.push_back(i);
+      continue;
+    }
+    const CachePlan plan = source.plan_at(i);
+    if (!steps_to(plan.derivation, *source.number).results.empty()) shown.push_back(i);
+    for (const Decision& decision : plan.derivation) results.push_back(decision.result);
+    results = nearest_terms(results, *source.number);
+  }
+  if (!shown.empty()) return shown;
+  std::string nearest;
+  for (const Term& term : results) nearest += fmt::format("{}{}", nearest.empty() ? "" : "; ", result_text(term));
+  throw InputError(fmt::format("{} is no number of {}{}", source.number->typed,
+                               source.num_plans == 1 ? "this plan" : "these plans",
+                               nearest.empty() ? ", nor is one near it; without it all of them are explained"
+                                               : "; nearest are " + nearest));
 }
 
 }  // namespace
@@ -136,30 +212,26 @@ std::string term_text(const Term& term) {
 
 Document explain_steps(const CachePlan& plan) {
   Document document;
-  std::size_t step = 0;
-  for (const Decision& decision : plan.derivation) {
-    document.blocks.emplace_back(Heading{fmt::format("{}. {}", ++step, result_text(decision.result)), 3});
-    Facts facts{{{"rule", decision.rule}}};
-    if (const auto values = substituted_rule(decision)) facts.entries.emplace_back("values", *values);
-    if (!decision.inputs.empty()) facts.entries.emplace_back("with", inputs_text(decision.inputs));
-    facts.entries.emplace_back("source", decision.source);
-    document.blocks.emplace_back(std::move(facts));
-  }
+  for (std::size_t i = 0; i < plan.derivation.size(); ++i) add_step(document, plan, i);
   return document;
 }
 
 void write_explain(const ExplainSource& source, Format format, const Style& style,
                    const std::function<void(const std::string&)>& write) {
   expects(source.num_plans > 0, "there is at least one plan");
+  const std::vector<std::size_t> shown = plans_to_show(source);
   if (format == Format::json) {
     nlohmann::ordered_json fields{
         {"schema", derivation_schema_id}, {"model", source.model}, {"tensor_parallel", source.tensor_parallel}};
-    if (source.parameters) fields["parameters"] = parameters_json(*source.parameters);
-    write_json_list(fields, "plans", source.num_plans, [&](std::size_t i) { return plan_json(source.plan_at(i)); },
-                    write);
+    if (source.parameters && !source.number) fields["parameters"] = parameters_json(*source.parameters);
+    if (source.flags) fields["flags"] = to_json(flag_effects_table(*source.flags));
+    write_json_list(
+        fields, "plans", shown.size(),
+        [&](std::size_t i) { return plan_json(source.plan_at(shown[i]), source.number); }, write);
     return;
   }
-  for (std::size_t i = 0; i < source.num_plans; ++i) write(plan_text(source, i, format, style));
+  for (const std::size_t i : shown)
+    write(plan_text(source, source.plan_at(i), i == shown.front(), format, style));
 }
 
 }  // namespace hybridkv

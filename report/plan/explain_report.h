@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "ask/asked_number.h"
+#include "ask/flag_effects.h"
 #include "planner/cache_plan.h"
 #include "planner/model_parameters.h"
 #include "report/document.h"
@@ -30,11 +32,16 @@ struct ExplainSource {
   std::size_t num_plans = 0;
   std::optional<ModelParameters> parameters;      ///< of the model, where they are known
   std::function<CachePlan(std::size_t)> plan_at;  ///< i-th of them, with its derivation; 0 <= i < num_plans
+  std::optional<AskedNumber> number = std::nullopt;  ///< alone, with what it stands on; nothing: every number
+  std::optional<FlagEffects> flags = std::nullopt;    ///< of the command that was pasted, where one was
 };
 
-/// `explain --format FORMAT`, written plan by plan: explain_steps as text or Markdown, a row per decision as csv, and
-/// as json {schema, model, tensor_parallel, parameters, plans: [{attention_pack_size, derivation: [{result{symbol,
-/// value, unit}, rule, values, inputs[], source}]}]}, where `values` is substituted_rule or null.
+/// `explain --format FORMAT`, written plan by plan: what the flags of a command do, then explain_steps, as text or
+/// Markdown, a row per decision as csv, and as json {schema, model, tensor_parallel, parameters, flags, plans:
+/// [{attention_pack_size, derivation: [{result{symbol, value, unit}, rule, values, inputs[], source}]}]}, where
+/// `values` is substituted_rule or null. Of a number that was asked for only the steps that come to it, `asked`, and
+/// those that they stand on, of the plans that have it; each has its `step`, counted from 1. Throws InputError where no
+/// plan has it, with the numbers nearest to it.
 /// Pre: at least one plan.
 void write_explain(const ExplainSource& source, Format format, const Style& style,
                    const std::function<void(const std::string&)>& write);

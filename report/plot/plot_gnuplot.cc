@@ -57,22 +57,27 @@ double share_y(const PlotCanvas& canvas, double pixels_from_top) { return 1 - pi
 std::string terminal(const Plot& plot, const PictureSpec& picture, const PlotCanvas& canvas) {
   const double scale = static_cast<double>(picture.width) / canvas.width;
   const int height = static_cast<int>(std::lround(canvas.height * scale));
+  const double text_scale = scale * picture.style.text;
+  const std::string& named_font = picture.style.font;
+  const std::string cairo_font = named_font.empty() ? "Arial" : named_font;
   switch (picture.format) {
     case PictureFormat::svg:
       return fmt::format(
-          "set terminal svg size {},{} fixed noenhanced font \"Helvetica\\,Arial\\,sans-serif,14\" "
+          "set terminal svg size {},{} fixed noenhanced font \"{},14\" "
           "fontscale {:.4g} linewidth {:.4g} background '#ffffff' name {}\n",
-          picture.width, height, scale, scale, literal(identifier(plot.name)));
+          picture.width, height, named_font.empty() ? "Helvetica\\,Arial\\,sans-serif" : named_font, text_scale, scale,
+          literal(identifier(plot.name)));
     case PictureFormat::png:
       return fmt::format(
-          "set terminal pngcairo size {},{} noenhanced font 'Arial,10.5' fontscale {:.4g} "
+          "set terminal pngcairo size {},{} noenhanced font '{},10.5' fontscale {:.4g} "
           "linewidth {:.4g} background '#ffffff'\n",
-          picture.width, height, scale, scale);
+          picture.width, height, cairo_font, text_scale, scale);
     case PictureFormat::pdf:
       return fmt::format(
-          "set terminal pdfcairo size {:.4f}in,{:.4f}in noenhanced font 'Arial,10.5' fontscale {:.4g} "
+          "set terminal pdfcairo size {:.4f}in,{:.4f}in noenhanced font '{},10.5' fontscale {:.4g} "
           "linewidth {:.4g} background '#ffffff'\n",
-          picture.width / 96.0, height / 96.0, 0.75 * scale, scale);  // pdfcairo takes its points for pixels
+          picture.width / 96.0, height / 96.0, cairo_font, 0.75 * text_scale,  // it takes its points for pixels
+          scale);
   }
   throw std::logic_error("unknown picture format");
 }
@@ -159,9 +164,17 @@ std::size_t num_looks(const Plot& plot) {
   return looks;
 }
 
-std::string look_of(const PlotSeries& series, std::size_t looks, std::size_t points, double scale) {
+/// The colour of a style's own list, over and over; else that of the program.
+template <class Usual>
+std::string colour_of(const std::vector<std::string>& own, std::size_t look, Usual usual) {
+  return own.empty() ? usual() : own[look % own.size()];
+}
+
+std::string look_of(const PlotSeries& series, std::size_t looks, std::size_t points, double scale,
+                    const PictureStyle& style) {
   const std::size_t look = series.look;
-  const auto line = [&] { return line_colour(look, looks); };
+  const auto line = [&] { return colour_of(style.line_colours, look, [&] { return line_colour(look, looks); }); };
+  const auto fill = [&] { return colour_of(style.fill_colours, look, [&] { return fill_colour(look); }); };
   const int dash = dash_types[look / 7 % dash_types.size()];
   const int point = point_types[look % point_types.size()];
   switch (series.style) {
@@ -180,9 +193,9 @@ std::string look_of(const PlotSeries& series, std::size_t looks, std::size_t poi
     case SeriesStyle::context:
       return "with lines lc rgb '#C8C8C8' lw 0.8 dt 1";
     case SeriesStyle::bar:
-      return fmt::format("with boxes lc rgb '{}' fs solid 1 border lc rgb '#333333'", fill_colour(look));
+      return fmt::format("with boxes lc rgb '{}' fs solid 1 border lc rgb '#333333'", fill());
     case SeriesStyle::area:
-      return fmt::format("with filledcurves y1=0 lc rgb '{}'", fill_colour(look));
+      return fmt::format("with filledcurves y1=0 lc rgb '{}'", fill());
   }
   throw std::logic_error("unknown series style");
 }
@@ -236,7 +249,7 @@ std::string panel_script(const Plot& plot, std::size_t number, const PictureSpec
     script += fmt::format("{} using {}:{} title {} {}", literal(data_file_name(plot, panel.table)),
                           expression({panel.x_column}, panel.x.divisor), expression(series.columns, panel.y.divisor),
                           literal(series.in_legend ? series.title : ""),
-                          look_of(series, looks, points_of(panel, series, table).size(), scale));
+                          look_of(series, looks, points_of(panel, series, table).size(), scale, picture.style));
   }
   return script + "\nunset label\n";
 }

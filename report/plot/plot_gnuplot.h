@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/named_values.h"
+#include "ask/plot/picture_style.h"
 #include "report/plot/plot.h"
 
 namespace hybridkv {
@@ -27,10 +28,11 @@ constexpr std::optional<PictureFormat> parse_picture_format(std::string_view nam
 /// Width at which text has its natural size: that of a README column.
 inline constexpr int natural_picture_width = 830;
 
-/// Form and size of a picture; everything in it grows with its width.
+/// Form, size and look of a picture; everything in it grows with its width.
 struct PictureSpec {
   PictureFormat format = PictureFormat::svg;
   int width = natural_picture_width;  ///< pixels (pdf: at 96 to the inch), 200 .. 10,000
+  PictureStyle style = {};            ///< its own width stands in `width` already
 };
 
 /// The file of a table: "block-size.tsv", or "hit-rate-memory.tsv" where the plot has several.

@@ -155,7 +155,10 @@ std::string pick_verdict(const RecommendAnswer& report) {
                                       at_once, human_count(result.at_length));
   if (usual == &pick)
     return fmt::format("Keep the default, {}, because no change of settings is worth it: {}.", settings, why);
-  const std::string text = fmt::format("Take {}, because {}", settings, why);
+  // What no run of an engine covers is said before anybody takes it.
+  const std::string known =
+      report.pick_evidence == Evidence::run ? "" : fmt::format(" ({})", to_string(report.pick_evidence));
+  const std::string text = fmt::format("Take {}{}, because {}", settings, known, why);
   if (usual == nullptr) return text + "; the default cannot run.";
   const auto [usual_hit, usual_at_once] = numbers(*usual);
   return text + fmt::format("; with the default, {}, they are {} and {}.", reporter_of(result).settings(report, *usual),

@@ -93,7 +93,7 @@ TEST_CASE("edge: what boot cannot answer is refused with a way out") {
                                                        "answered; give one of 3, 1");
   require_refused("boot --model Qwen3.5-27B --memory 40GiB --max-model-len 8k,32k", "give one of 8192, 32768");
   require_refused("transfer qwen3.5-397b --pack 3,1 --tokens 1k", "give one of 3, 1");
-  require_refused(model, "--memory");
+  require_refused(model, "--gpu NAME is missing");
   require_refused("boot", "nothing to plan");
   require_refused("boost", "did you mean 'boot'?");
 }
@@ -183,4 +183,10 @@ TEST_CASE("golden: where it boots, the command that starts it stands below, and 
     CHECK(plan["num_blocks"] == boots["figures"]["num_blocks"]);
     CHECK(plan["capacity"][0]["kv_cache_tokens"] == boots["figures"]["kv_cache_tokens"]);
   }
+}
+
+TEST_CASE("edge: a start without memory is asked for a GPU, as a deployer has one") {
+  require_refused("boot -- vllm serve Qwen/Qwen3.5-9B --max-model-len 32K",
+                  "--gpu NAME is missing; for example\n  hybridkv boot --command 'vllm serve Qwen/Qwen3.5-9B "
+                  "--max-model-len 32K' --gpu H100");
 }

@@ -227,7 +227,7 @@ TEST_CASE("edge: what was mistyped is named with what may have been meant") {
   require_refused("my.yaml", "to plan it: hybridkv plan my.yaml");
   require_refused("plan qwen3.5-397b --pak 3", "plan has no flag --pak; did you mean '--pack'?");
   require_refused("plan qwen3.5-397b --pak=3", "did you mean '--pack'?");
-  require_refused("plan qwen3.5-397b --trace x", "simulate, sweep, bound and recommend have it");
+  require_refused("plan qwen3.5-397b --trace x", "simulate, sweep, bound, recommend and doctor have it");
   require_refused("--model Qwen3.5-4B", "write it behind one: plan, explain");
   require_refused("plan qwen3.5-397", "did you mean 'qwen3.5-397b' or 'Qwen3.5-397B-A17B'?");
   require_refused("plan qwen3.5-397b --format jsn", "did you mean 'json'?");

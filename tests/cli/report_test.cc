@@ -19,7 +19,7 @@ bool is_installed(const std::string& program) {
 
 const std::string small_report =
     "report --model granite-4.0-h-350m --memory 2GiB --max-model-len 4096 --pack 2 "
-    "--set engine.cache_mode=align -q -o ";
+    "--set engine.cache_mode=align --requests 300 -q -o ";
 
 }  // namespace
 
@@ -35,7 +35,7 @@ TEST_CASE("golden: a report verifies, draws, and is the same page every time") {
                            "Made by hybridkv 0.",
                            "What is found again", "hybridkv recommend --set", "hybridkv simulate --set",
                            "hybridkv report --set engine.cache_mode=align --model granite-4.0-h-350m --pack 2 "
-                           "--memory 2GiB --max-model-len 4096 -o report"})
+                           "--memory 2GiB --max-model-len 4096 --requests 300 -o report"})
     CHECK(contains(html, text));
   const std::string markdown = first.content("report.md");
   CHECK(contains(markdown, "](plots/hit-rate.svg)"));

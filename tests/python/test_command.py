@@ -5,6 +5,8 @@ import subprocess
 import sys
 import sysconfig
 
+import hybridkv_program
+
 QUESTION = ["plan", "--model", "Qwen3.5-4B", "--memory", "20GiB", "--max-model-len", "32k", "--format", "json"]
 
 
@@ -22,10 +24,15 @@ def test_the_package_brings_the_program_as_a_command_and_as_a_module():
 
 
 def test_the_command_finds_what_it_looks_for_beside_itself():
-    drivers = pathlib.Path(sysconfig.get_path("data")) / "share" / "hybridkv" / "engines"
+    drivers = pathlib.Path(hybridkv_program.program()).parents[1] / "share" / "hybridkv" / "engines"
     assert list(drivers.glob("*/conform/*.py")) and list(drivers.glob("conform/*.py"))
 
 
 def test_the_module_hands_over_words_and_exit_codes():
     code, text, errors = said_by(sys.executable, "-m", "hybridkv", "plan", "--memory", "lots of it")
     assert code == 2 and not text and "lots of it" in errors
+
+
+def test_the_command_does_not_load_the_package():
+    code, loaded, _ = said_by(sys.executable, "-c", "import sys, hybridkv_program; print('hybridkv' in sys.modules)")
+    assert code == 0 and loaded == "False\n"

@@ -4,12 +4,15 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <set>
 
+#include "base/error.h"
 #include "planner/plan.h"
 #include "report/human.h"
+#include "report/plan/plan_json.h"
 #include "report/plan/plan_report.h"
 #include "tests/planner/derived_cases.h"
 #include "tests/planner/models.h"
@@ -176,4 +179,41 @@ TEST_CASE("law: random plans are derived whole") {
     const std::vector<std::string> missing = underived(with_bias);
     RC_ASSERT(missing == std::vector<std::string>{});
   }, Strategies::all));
+}
+
+TEST_CASE("explain: one number alone, with what it stands on, of the plans that have it") {
+  const CachePlan plan = derived_plans(derived_cases()[1]).plans.front();
+  const auto plan_at = [&](std::size_t i) {
+    CachePlan one = plan;
+    if (i == 0) one.derivation.resize(1);  // a plan that does not come to it
+    return one;
+  };
+  const auto explained = [&](const std::string& typed, Format format) {
+    std::string text;
+    write_explain({"a model", 1, 2, std::nullopt, plan_at, asked_number(typed)}, format, Style(),
+                  [&](const std::string& piece) { text += piece; });
+    return text;
+  };
+  const auto page = std::find_if(plan.derivation.begin(), plan.derivation.end(),
+                                 [](const Decision& decision) { return decision.result.symbol == "P"; });
+  REQUIRE(page != plan.derivation.end());
+  const std::string number = human_count(std::get<std::int64_t>(page->result.value));
+  const auto json = nlohmann::json::parse(explained(number, Format::json));
+  REQUIRE(json.at("plans").size() == 1);
+  std::set<std::string> asked, reasons;
+  for (const auto& step : json["plans"][0]["derivation"]) {
+    (step.at("asked").get<bool>() ? asked : reasons).insert(step["result"]["symbol"].get<std::string>());
+    CHECK(step["result"]["symbol"] == plan.derivation[step.at("step").get<std::size_t>() - 1].result.symbol);
+  }
+  CHECK(asked.contains("P"));
+  CHECK(!reasons.empty());
+  const std::string text = explained(number, Format::table);
+  CHECK(text.find("where " + number + " comes from") != std::string::npos);
+  CHECK(text.find("It stands on") != std::string::npos);
+  const std::string rows = explained(number, Format::csv);
+  CHECK(static_cast<std::size_t>(std::count(rows.begin(), rows.end(), '\n')) == 1 + asked.size() + reasons.size());
+  CHECK_THROWS_WITH_AS(explained("987654321987", Format::table),
+                       "987654321987 is no number of these plans, nor is one near it; without it all of them are "
+                       "explained",
+                       InputError);
 }

@@ -2,6 +2,7 @@
 
 #include "ask/plan.h"
 #include "base/error.h"
+#include "base/first_line.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 
@@ -17,8 +18,7 @@ PlanBrief brief_of(const std::function<Scenario()>& question) {
     brief.block_tokens = primary_block_tokens(set.plans.front());
     brief.capacity = capacity_of(set.plans.front(), longest_length(set));
   } catch (const InputError& error) {
-    const std::string problem = error.what();
-    brief.refused = problem.substr(0, problem.find('\n'));
+    brief.refused = first_line(error.what());
   }
   return brief;
 }

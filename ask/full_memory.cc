@@ -5,6 +5,7 @@
 
 #include "ask/plan.h"
 #include "base/error.h"
+#include "base/first_line.h"
 
 namespace hybridkv {
 
@@ -31,10 +32,9 @@ FullMemory full_memory(const CompareSetting& setting) {
     return full_memory(setting.name, plan_pack(setting.scenario, 0, PlanDetail::numbers),
                        *std::max_element(lengths.begin(), lengths.end()));
   } catch (const InputError& error) {
-    const std::string text = error.what();  // with an excerpt of the file below its first line
     FullMemory none;
     none.name = setting.name;
-    none.refused = text.substr(0, text.find('\n'));
+    none.refused = first_line(error.what());
     return none;
   }
 }

@@ -10,14 +10,12 @@
 #include "ask/replay/layout_bound.h"
 #include "ask/replay/replay_settings.h"
 #include "base/error.h"
+#include "base/first_line.h"
 #include "planner/plan_facts.h"
 
 namespace hybridkv {
 
 namespace {
-
-/// An error with an excerpt of the file has more than one line; the first says it all.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// The plans of a comparison; unset where a setting is refused.
 struct Planned {

@@ -8,6 +8,7 @@
 #include "ask/replay/simulate_request.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/first_line.h"
 #include "engines/engine.h"
 #include "planner/plan.h"
 #include "scenarios/read.h"
@@ -15,12 +16,6 @@
 namespace hybridkv {
 
 namespace {
-
-/// An error with an excerpt of the file has more than one line; the first says it all.
-std::string first_line(const InputError& error) {
-  const std::string text = error.what();
-  return text.substr(0, text.find('\n'));
-}
 
 /// One request of the longest length, and nothing else.
 LimitsSpec one_request(const LimitsSpec& limits) {
@@ -78,7 +73,7 @@ EngineRequests engine_requests(const std::vector<CompareSetting>& settings) {
                                  ? capacity.ideal_bytes_per_request
                                  : std::min(requests.ideal_bytes, capacity.ideal_bytes_per_request);
     } catch (const SpecError& error) {
-      engine.refused = first_line(located(error, setting.scenario));
+      engine.refused = first_line(located(error, setting.scenario).what());
     }
   }
   return requests;

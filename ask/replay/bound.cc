@@ -9,6 +9,7 @@
 #include "ask/replay/simulate_request.h"
 #include "ask/typed_list.h"
 #include "base/error.h"
+#include "base/first_line.h"
 
 namespace hybridkv {
 
@@ -37,8 +38,7 @@ std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
       bound(answer, setting.scenario);
     } catch (const SpecError& error) {
       const InputError refusal = located(scenario_error(error), setting.scenario);
-      const std::string text = refusal.what();
-      answer.refused = text.substr(0, text.find('\n'));
+      answer.refused = first_line(refusal.what());
       if (settings.size() == 1) throw refusal;
     }
   }

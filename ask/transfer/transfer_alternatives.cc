@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/first_line.h"
 #include "planner/primary_attention.h"
 #include "transfer/page_runs.h"
 
@@ -105,7 +106,7 @@ class Alternatives {
     } catch (const InputError& error) {
       row.refused = error.what();
     }
-    row.refused = row.refused.substr(0, row.refused.find('\n'));
+    row.refused = first_line(row.refused);
   }
 
  private:

@@ -11,6 +11,7 @@ using CommandAction = std::function<int()>;
 /// Each adds one subcommand; when it is chosen, `action` is set to its work.
 void add_plan_command(CLI::App& app, CommandAction& action);
 void add_explain_command(CLI::App& app, CommandAction& action);
+void add_whose_command(CLI::App& app, CommandAction& action);
 void add_compare_command(CLI::App& app, CommandAction& action);
 void add_verify_command(CLI::App& app, CommandAction& action);
 void add_attend_command(CLI::App& app, CommandAction& action);

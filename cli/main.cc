@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   CommandAction action;
   add_plan_command(app, action);
   add_explain_command(app, action);
+  add_whose_command(app, action);
   add_compare_command(app, action);
   add_verify_command(app, action);
   add_attend_command(app, action);

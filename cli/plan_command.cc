@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -25,6 +26,7 @@ namespace {
 struct PlanOptions {
   ScenarioOptions scenario;
   std::string number;  ///< that explain is asked for; empty: every number
+  std::vector<std::string> kernels;  ///< files of their cards, for plan
   OutputOptions output;
 };
 
@@ -47,34 +49,43 @@ void add_planning_command(CLI::App& app, CommandAction& action, const char* name
   command->callback([options, &action, answer] {
     action = [options, answer] {
       if (options->scenario.engines.empty())
-        answer(read_scenario(options->scenario), *options, write_output);
-      else
-        write_answers(options->scenario, options->output, [&](const ScenarioOptions& one) {
-          std::string text;
-          answer(read_scenario(one), *options, [&](const std::string& piece) { text += piece; });
-          return text;
-        });
-      return exit_fine;
+        return answer(read_scenario(options->scenario), *options, write_output);
+      int worst = exit_fine;
+      write_answers(options->scenario, options->output, [&](const ScenarioOptions& one) {
+        std::string text;
+        worst = std::max(worst, answer(read_scenario(one), *options, [&](const std::string& piece) { text += piece; }));
+        return text;
+      });
+      return worst;
     };
   });
 }
 
-std::string rendered(const Scenario& scenario, const PlanSet& set, const OutputOptions& output) {
-  return render_plan(set, plan_answer(set, scenario), output.format(), output.style());
+std::string rendered(const Scenario& scenario, const PlanSet& set, const OutputOptions& output,
+                     std::vector<KernelFit> kernels = {}) {
+  PlanAnswer answer = plan_answer(set, scenario);
+  answer.kernels = std::move(kernels);
+  return render_plan(set, answer, output.format(), output.style());
 }
+
+bool corrupts(const KernelFit& fit) { return fit.verdict == KernelVerdict::corrupts; }
 
 /// One plan in full. Of several, people compare numbers, so that nobody keeps the views of a thousand plans; JSON has
 /// all of it, plan by plan: the first round finds what is refused and compares, before anything is written.
-void print_plans(const Scenario& scenario, const PlanOptions& options, const Write& write) {
+int print_plans(const Scenario& scenario, const PlanOptions& options, const Write& write) {
   const OutputOptions& output = options.output;
   if (scenario.pack_sizes.size() == 1) {
-    write(rendered(scenario, plan_scenario(scenario, scenario.pack_sizes), output));
-    return;
+    PlanSet set = plan_scenario(scenario, scenario.pack_sizes);
+    const std::vector<KernelFit> fits = judge_kernels(options.kernels, set.plans.front());
+    write(rendered(scenario, set, output, fits));
+    return std::any_of(fits.begin(), fits.end(), corrupts) ? exit_fault_found : exit_fine;
   }
+  if (!options.kernels.empty())
+    throw InputError("--kernels: kernels are judged by the views of one plan; give one --pack");
   const PlanSet compared = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::summary);
   if (output.format() != Format::json) {
     write(rendered(scenario, compared, output));
-    return;
+    return exit_fine;
   }
   write_json(
       compared,
@@ -84,6 +95,7 @@ void print_plans(const Scenario& scenario, const PlanOptions& options, const Wri
         return plan;
       },
       write);
+  return exit_fine;
 }
 
 /// NUMBER may stand alone: a SCENARIO that is written as a number and is no file is one.
@@ -106,6 +118,14 @@ void add_number(CLI::App& command, PlanOptions& options) {
       ->type_name("");
 }
 
+void add_kernels(CLI::App& command, PlanOptions& options) {
+  command
+      .add_option("--kernels", options.kernels,
+                  "cards of kernels (hybridkv.testing of the Python package): what this layout would corrupt, exit "
+                  "code 1, or make them refuse")
+      ->type_name("CARD...");
+}
+
 /// Of a command that was pasted; nothing where none was, or where several engines answer, each with its own settings.
 std::optional<FlagEffects> effects_of_flags(const Scenario& scenario, const PlanOptions& options) {
   const std::vector<FlagLeftOut> flags = flags_left_out(options.scenario);
@@ -113,7 +133,7 @@ std::optional<FlagEffects> effects_of_flags(const Scenario& scenario, const Plan
   return flag_effects(scenario, flags);
 }
 
-void print_derivations(const Scenario& scenario, const PlanOptions& options, const Write& write) {
+int print_derivations(const Scenario& scenario, const PlanOptions& options, const Write& write) {
   // All are checked before anything is written.
   const PlanSet checked = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::summary);
   const auto plan_at = [&](std::size_t i) { return plan_pack(scenario, i, PlanDetail::derived); };
@@ -125,6 +145,7 @@ void print_derivations(const Scenario& scenario, const PlanOptions& options, con
                              options.number.empty() ? std::nullopt : std::optional(read_asked_number(options.number)),
                              effects_of_flags(scenario, options)};
   write_explain(source, options.output.format(), options.output.style(), write);
+  return exit_fine;
 }
 
 }  // namespace
@@ -143,8 +164,10 @@ void add_plan_command(CLI::App& app, CommandAction& action) {
                        "  hybridkv plan --model config.json --memory 20GiB --max-model-len 128k\n"
                        "  hybridkv plan --memory 20G -- {command} Qwen/Qwen3.5-9B -tp 2 \\\n"
                        "      --max-model-len 32K --kv-cache-dtype fp8\n"
+                       "  hybridkv plan --model Qwen3.5-4B --memory 20G --max-model-len 32k \\\n"
+                       "      --kernels mine.card.json\n"
                        "  hybridkv plan my.yaml --format json | jq '.plans[0].views'",
-                       [](CLI::App&, PlanOptions&) {}, print_plans);
+                       add_kernels, print_plans);
 }
 
 void add_explain_command(CLI::App& app, CommandAction& action) {

@@ -87,6 +87,8 @@ ServeCommand serve_command(const Served& served) {
   if (served.engine.strategy != rules.strategy)
     return none(fmt::format("No engine runs it: {} has no strategy {}; it is modelled.", rules.title,
                             to_string(served.engine.strategy)));
+  if (served.engine.what_if != SupposedLayout{})
+    return none("No engine runs it: engine.what_if is in no release; it is modelled.");
   if (const UnservedModels* const models = unserved_by(rules, served.model))
     return none(fmt::format("No command line: {}.", unserved_text(rules, *models)));
   return engine.serve(served);

@@ -47,13 +47,21 @@ struct StateTensor {
   bool operator==(const StateTensor&) const = default;
 };
 
+/// Where the tensors of a state lie in their page.
+struct StatePlacement {
+  std::int64_t first_byte = 0;      ///< of the page, at which the first of them begins
+  std::int64_t alignment = 1;       ///< bytes of which the beginnings are multiples, beside their elements
+  bool recurrent_first = false;     ///< the convolution lies behind what else there is
+  bool operator==(const StatePlacement&) const = default;
+};
+
 /// The recurrent tensors of one Mamba-like layer for one sequence position, per rank: what one page holds.
-/// Invariant: tensors lie one after the other in this order, each on a multiple of its element size; or each has a
+/// Invariant: tensors lie one after the other as they are placed, each on a multiple of its element size; or each has a
 /// place of its own and begins with it.
 struct StateSpec {
-  std::vector<StateTensor> tensors;  ///< conv first
+  std::vector<StateTensor> tensors;  ///< conv first, wherever they lie
   std::int64_t bytes = 0;            ///< M: end of the last tensor
-  std::int64_t padding_bytes = 0;    ///< bytes between tensors, spent on alignment; part of `bytes`
+  std::int64_t padding_bytes = 0;    ///< bytes before and between tensors, spent on alignment; part of `bytes`
   bool operator==(const StateSpec&) const = default;
 };
 
@@ -62,9 +70,9 @@ inline bool has_replay_ring(const StateSpec& state) {
   return state.tensors.size() > 2 && state.tensors[2].name == "x_ring";
 }
 
-/// Lays tensors one after the other, conv first, each rounded up to a multiple of its element size.
-/// Axes need names and extents only; strides are made dense. Source: vLLM MambaSpec.
-StateSpec place_state_tensors(std::vector<StateTensor> tensors);
+/// Lays tensors one after the other, conv first, each rounded up to a multiple of its element size; or as the placement
+/// says. Axes need names and extents only; strides are made dense. Source: vLLM MambaSpec; other placements: ours.
+StateSpec place_state_tensors(std::vector<StateTensor> tensors, const StatePlacement& placement = {});
 
 /// The same where each tensor has a place of its own: all begin at byte 0 of it, and there are no gaps.
 StateSpec place_state_tensors_apart(std::vector<StateTensor> tensors);

@@ -18,6 +18,7 @@ Arrangement arrange(std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   arrangement.concurrent_batches = inputs.engine.concurrent_batches.value_or(rules.concurrent_batches);
   arrangement.lookahead_tokens = tokens_looked_ahead(inputs.engine);
   arrangement.decode_context_parallel = inputs.engine.decode_context_parallel;
+  arrangement.what_if = inputs.engine.what_if;
   switch (inputs.engine.strategy) {
     case Strategy::packed_attention:
       // No release has packs of several layers. They get pools of their own, with the blocks that the release would

@@ -200,6 +200,7 @@ struct Arrangement {
   std::int64_t concurrent_batches = 1;      ///< steps in flight; with their tokens they bound what a window holds
   std::int64_t lookahead_tokens = 0;        ///< tokens behind a prefix that its key covers too, for a drafter
   std::int64_t decode_context_parallel = 1; ///< ranks over which the tokens of full attention are spread
+  SupposedLayout what_if;                   ///< rules of no engine that it follows in place of the engine's own
   std::vector<SpecPlan> specs;
   std::vector<GroupPlan> groups;
   std::vector<ArenaPlan> arenas;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/formula.h"
 #include "planner/strategies.h"
 
 namespace hybridkv {
@@ -49,6 +50,46 @@ std::int64_t engine_checkpoints(const EngineSpec& engine, const DerivationLog& l
                                                    : log.cite(rule_of(engine.strategy))};
   });
   return tokens;
+}
+
+/// B by a formula of the user's, which kernels and scans have to be able to take.
+std::int64_t supposed_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, const DerivationLog& log) {
+  const std::string_view key = "engine.what_if.block_formula";
+  const std::string& formula = engine.what_if.block_formula;
+  std::vector<FormulaSymbol> symbols{{"A", alignment_grain(engine, inputs, log)},
+                                     {"M", inputs.state_bytes},
+                                     {"N", inputs.pack_size},
+                                     {"a1", inputs.bytes_per_token},
+                                     {"k", inputs.checkpoint_tokens}};
+  std::int64_t scan = 1;
+  if (engine.cache_mode == CacheMode::all && inputs.state_bytes > 0) {
+    scan = engine.mamba_block_size_tokens.value_or(inputs.scan_chunk_tokens.value_or(default_scan_chunk_tokens));
+    symbols.push_back({"C", checkpoint_unit(inputs.scan_chunk_tokens, symbols.front().value, engine, log)});
+  }
+  std::int64_t block = 0;
+  try {
+    block = value_of_formula(formula, symbols);
+  } catch (const FormulaError& error) {
+    throw SpecError(std::string(key), error.what());
+  }
+  if (block < 1) throw SpecError(std::string(key), fmt::format("'{}' comes to {} tokens; take at least 1", formula,
+                                                               block));
+  const DeclaredBlocks kernel = declared_blocks(engine, inputs.latent);
+  for (const auto& [unit, what] : {std::pair{kernel.listed.empty() ? kernel.smallest : 1, "the smallest kernel block"},
+                                   {inputs.checkpoint_tokens, "the tokens at which scans export states"},
+                                   {scan, "the chunk of the scan, which mode all keeps states at"}})
+    if (block % unit != 0)
+      throw SpecError(std::string(key), fmt::format("'{0}' comes to {1} tokens, no multiple of {2}, {3}; take {2} * "
+                                                    "ceil(({0}) / {2})", formula, block, unit, what));
+  log.add([&] {
+    std::vector<Term> terms;
+    for (const FormulaSymbol& symbol : used_symbols(formula, symbols)) {
+      const std::string unit = symbol.name == "N" ? "" : symbol.name == "M" || symbol.name == "a1" ? "bytes" : "tokens";
+      terms.push_back({std::string(symbol.name), symbol.value, unit});
+    }
+    return Decision{{"B", block, "tokens"}, "B = " + formula, std::move(terms), std::string(key)};
+  });
+  return block;
 }
 
 }  // namespace
@@ -141,6 +182,7 @@ std::int64_t state_grid(std::optional<std::int64_t> scan_chunk, std::int64_t gra
 }
 
 std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, const DerivationLog& log) {
+  if (!engine.what_if.block_formula.empty()) return supposed_block_size(inputs, engine, log);
   const auto decide = [&](std::int64_t block, std::string rule, std::vector<Term> terms) {
     log.add([&] {
       return Decision{{"B", block, "tokens"}, std::move(rule), std::move(terms), log.cite(RuleOf::block_size)};

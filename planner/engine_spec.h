@@ -17,6 +17,7 @@
 #include "planner/engine_rules.h"
 #include "planner/own_settings.h"
 #include "planner/strategy.h"
+#include "planner/supposed_layout.h"
 
 namespace hybridkv {
 
@@ -84,6 +85,7 @@ struct EngineSpec {
   std::optional<std::int64_t> state_requests;           ///< dual_pool: states of so many requests instead of a ratio
   std::optional<std::int64_t> max_running_requests;     ///< at once; what the engine counts is in its own words
   OwnSettings own;                                      ///< what few engines are told
+  SupposedLayout what_if;                               ///< rules of no engine, in place of its own
   CacheMode cache_mode = CacheMode::none;
   std::int64_t attention_pack_size = 1;                 ///< N, full-attention layers per page, >= 1
   std::optional<std::int64_t> layers_per_group;         ///< g, pages (packs, where N > 1) of a group; default: by the

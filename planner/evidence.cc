@@ -6,6 +6,7 @@ namespace hybridkv {
 
 Evidence evidence_of(const Arrangement& arrangement) {
   const EngineRules& rules = *arrangement.rules;
+  if (arrangement.what_if != SupposedLayout{}) return Evidence::modelled;
   if (primary_attention(arrangement) == nullptr) return Evidence::source_only;
   if (rules.source_only || is_one_allocation(arrangement.strategy)) return Evidence::source_only;
   if (arrangement.has_cross_attention()) return Evidence::source_only;

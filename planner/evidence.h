@@ -21,8 +21,8 @@ constexpr std::string_view to_string(Evidence value) { return name_in(evidence_n
 
 /// Every arrangement of a release whose rules were read counts as read, and so does a strategy that only such releases
 /// have, every arrangement without attention, with which no engine was run, and what an encoder adds. Of a release that
-/// was run, what it does not arrange itself is modelled: another strategy, or packs of several layers where the release
-/// has one allocation.
+/// was run, what it does not arrange itself is modelled: another strategy, packs of several layers where the release
+/// has one allocation, and rules that are supposed.
 Evidence evidence_of(const Arrangement& arrangement);
 
 }  // namespace hybridkv

@@ -22,7 +22,14 @@ std::int64_t widest_group(std::span<const SpecPlan> specs, std::int64_t pages) {
 }  // namespace
 
 std::int64_t pages_per_group(std::span<const SpecPlan> specs, std::optional<std::int64_t> asked,
-                             const DerivationLog& log) {
+                             const SupposedGroups& supposed, const DerivationLog& log) {
+  if (supposed.exist()) {
+    log.add([&] {
+      return Decision{{"g", supposed.widest(), "pages per group"}, "g = the widest group that is supposed", {},
+                      "engine.what_if.groups"};
+    });
+    return supposed.widest();
+  }
   std::int64_t fewest = specs.front().num_pages;
   std::int64_t most = fewest;
   for (const SpecPlan& spec : specs) {
@@ -63,18 +70,27 @@ std::vector<std::vector<std::int64_t>> every_nth_page(const SpecPlan& spec, std:
 }
 
 std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t pages_per_group,
-                                   std::int64_t page_bytes, const DerivationLog& log) {
+                                   std::int64_t page_bytes, const SupposedGroups& supposed,
+                                   const DerivationLog& log) {
   std::vector<GroupPlan> groups;
   for (const SpecPlan& spec : specs) {
-    const std::int64_t num_groups = ceil_div(spec.num_pages, pages_per_group);
+    const bool is_supposed = supposed.holds(spec);
+    const std::int64_t num_groups =
+        is_supposed ? std::ssize(supposed.of(spec)) : ceil_div(spec.num_pages, pages_per_group);
     const std::int64_t ids = ids_per_entry(spec, page_bytes);
     for (std::int64_t group = 0; group < num_groups; ++group) {
-      GroupPlan plan{.spec = spec.id, .pages = every_nth_page(spec, group, num_groups), .ids_per_entry = ids};
+      GroupPlan plan{.spec = spec.id,
+                     .pages = is_supposed ? in_pages_of(supposed.of(spec)[static_cast<std::size_t>(group)],
+                                                        spec.layers_per_page)
+                                          : every_nth_page(spec, group, num_groups),
+                     .ids_per_entry = ids};
       plan.padding_positions = pages_per_group - static_cast<std::int64_t>(plan.pages.size());
       groups.push_back(std::move(plan));
     }
+    const std::string symbol = fmt::format("groups of spec {} ({})", spec.id, spec.kind);
     log.add([&] {
-      return Decision{{fmt::format("groups of spec {} ({})", spec.id, spec.kind), num_groups, ""},
+      if (is_supposed) return Decision{{symbol, num_groups, ""}, "as supposed", {}, "engine.what_if.groups"};
+      return Decision{{symbol, num_groups, ""},
                       "groups = ceil(pages / g)",
                       {{"pages", spec.num_pages, ""}, {"g", pages_per_group, ""}},
                       log.cite(RuleOf::groups)};

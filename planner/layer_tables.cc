@@ -124,6 +124,18 @@ std::vector<LayerTable> uniform_tables(std::span<const SpecPlan> specs, std::int
   return tables;
 }
 
+std::vector<LayerTable> supposed_tables(std::span<const SpecPlan> specs, const SupposedGroups& supposed) {
+  std::vector<LayerTable> tables;
+  for (const SpecPlan& spec : specs) {
+    if (supposed.holds(spec)) {
+      for (const std::vector<std::int64_t>& layers : supposed.of(spec)) tables.push_back({{spec.id, layers}});
+      continue;
+    }
+    for (LayerTable& table : uniform_tables({&spec, 1}, supposed.widest())) tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
 std::vector<LayerTable> single_table(std::span<const SpecPlan> specs) {
   LayerTable table;
   for (const SpecPlan& spec : specs) table.push_back({spec.id, spec.layers});

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "planner/arrangement.h"
+#include "planner/supposed_groups.h"
 
 namespace hybridkv {
 
@@ -25,6 +26,9 @@ std::int64_t table_bytes(const LayerTable& table, const PageBytes& pages);
 
 /// Tables of pages of one size: g layers a table (pages_per_group), table i of a spec takes layers i, i + tables, …
 std::vector<LayerTable> uniform_tables(std::span<const SpecPlan> specs, std::int64_t layers_per_table);
+
+/// The tables that are supposed, one a group, spec by spec; what is not supposed is grouped as wide as the widest.
+std::vector<LayerTable> supposed_tables(std::span<const SpecPlan> specs, const SupposedGroups& supposed);
 
 /// One table of all layers, spec by spec.
 std::vector<LayerTable> single_table(std::span<const SpecPlan> specs);

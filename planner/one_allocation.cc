@@ -160,25 +160,27 @@ Shape shape_of(std::vector<SpecPlan>& specs, const ArrangeInputs& inputs) {
   std::vector<SpecPlan> own = size_own_pages(specs, blocks, engine, inputs.limits, DerivationLog());
   shape.pages = own_pages(own, block);
   shape.order = choose_order(own, inputs.model, engine, inputs.log);
-  const bool differ = !are_equal(shape.pages);
-  shape.kind = !differ                             ? PageKind::uniform
-               : is_one_kind(own)                  ? PageKind::dense
-               : is_block_outermost(shape.order)   ? PageKind::mixed
-                                                   : PageKind::uniform;
+  const SupposedGroups supposed(engine.what_if, specs);
+  const bool differ = !are_equal(shape.pages) && !engine.what_if.page_bytes;
+  shape.kind = !differ                                         ? PageKind::uniform
+               : is_one_kind(own) && !supposed.exist()         ? PageKind::dense
+               : is_block_outermost(shape.order)               ? PageKind::mixed
+                                                               : PageKind::uniform;
   if (shape.kind == PageKind::uniform) {
     SizedPages sized = size_pages(std::move(specs), blocks, StatePages::padded, engine, inputs.limits, inputs.log);
     specs = std::move(sized.specs);
-    require_paddable(specs, sized.page_bytes);
+    if (!engine.what_if.page_bytes) require_paddable(specs, sized.page_bytes);
     shape.pages.assign(specs.size(), sized.page_bytes);
-    if (is_one_kind(specs))
+    if (is_one_kind(specs) && !supposed.exist())
       shape.tables = single_table(specs);
     else
-      shape.tables = uniform_tables(specs, pages_per_group(specs, engine.layers_per_group, inputs.log));
+      shape.tables = uniform_tables(specs, pages_per_group(specs, engine.layers_per_group, supposed, inputs.log));
   } else {
     specs = size_own_pages(std::move(specs), blocks, engine, inputs.limits, inputs.log);
     set_padding(specs, shape.pages, inputs.log);
     shape.tables = shape.kind == PageKind::dense ? single_table(specs) : mixed_tables(specs, shape.pages);
   }
+  if (supposed.exist()) shape.tables = supposed_tables(specs, supposed);
   shape.alignment_bytes = stride_alignment(specs, shape.order, engine);
   return shape;
 }

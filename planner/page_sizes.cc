@@ -200,6 +200,24 @@ Decision page_decision(const SizedPages& sized, StatePages states, const EngineS
           states == StatePages::split ? "small pages, modelled" : log.cite(RuleOf::block_size)};
 }
 
+/// P: the largest page, as it is aligned, or a larger one that the user supposes.
+void set_page(SizedPages& sized, StatePages states, const EngineSpec& engine, const DerivationLog& log) {
+  const std::int64_t largest = sized.page_bytes;
+  sized.page_bytes = engine.what_if.page_bytes.value_or(round_up(largest, engine.page_alignment_bytes));
+  if (sized.page_bytes < largest)
+    throw SpecError("engine.what_if.page_bytes",
+                    fmt::format("is {}, and the largest page, unpadded, has {} bytes; take at least as many, or "
+                                "smaller blocks by engine.what_if.block_formula", sized.page_bytes, largest));
+  log.add([&] {
+    Decision decision = page_decision(sized, states, engine, log);
+    if (engine.what_if.page_bytes) {
+      decision.rule = "P as supposed, at least the largest unpadded page; every page is padded to it";
+      decision.source = "engine.what_if.page_bytes";
+    }
+    return decision;
+  });
+}
+
 bool sizes_the_page(const SpecPlan& spec, StatePages states) {
   return states == StatePages::padded || spec.is_packed();
 }
@@ -234,7 +252,7 @@ std::int64_t uniform_block_size(std::span<const SpecPlan> specs, const ModelSpec
                                 const DerivationLog& log) {
   const std::int64_t block = attention_block_size(block_inputs(specs, model, engine), engine, log);
   if (block > largest_tokens)
-    throw SpecError("engine.block_size_tokens",
+    throw SpecError(engine.what_if.block_formula.empty() ? "engine.block_size_tokens" : "engine.what_if.block_formula",
                     fmt::format("the block comes to {} tokens, more than the {} that any length may have; take smaller "
                                 "states, a smaller block or a larger attention_pack_size", block, largest_tokens));
   return block;
@@ -259,8 +277,7 @@ SizedPages size_pages(std::vector<SpecPlan> specs, const BlockSizes& blocks, Sta
     if (sizes_the_page(spec, states)) sized.page_bytes = std::max(sized.page_bytes, spec.unpadded_page_bytes);
   grow_blocks(sized, blocks, sized.page_bytes, log);
   set_kernel_blocks(sized, blocks, engine, log);
-  sized.page_bytes = round_up(sized.page_bytes, engine.page_alignment_bytes);
-  log.add([&] { return page_decision(sized, states, engine, log); });
+  set_page(sized, states, engine, log);
   const std::int64_t base = common_block(sized.specs, blocks.attention);
   for (SpecPlan& spec : sized.specs)
     if (keeps_hidden_states(spec)) size_auxiliary(spec, base, sized.page_bytes, log);

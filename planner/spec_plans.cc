@@ -72,6 +72,8 @@ SpecPlan recurrent_spec(const LayerSet& set, const StateContext& context, const 
   spec.state = state_of(*set.recurrent, context);
   if (conv_layout_of(*set.recurrent, engine) == ConvStateLayout::ds) put_channels_outside(*spec.state);
   if (engine.own[replay_key::use_replayssm]) append_replay_ring(*spec.state, model, engine);
+  if (engine.what_if.states != StatePlacement{})
+    spec.state = place_state_tensors(std::move(spec.state->tensors), engine.what_if.states);
   if (gives_tensors_pages(engine.strategy)) spec.state = place_state_tensors_apart(std::move(spec.state->tensors));
   spec.unpadded_page_bytes = spec.state->bytes;
   spec.checkpoint_blocks = checkpoint_blocks(*set.recurrent, model, engine);
@@ -179,8 +181,7 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
     if (derivation != nullptr && counts)
       derive_counted_heads(padded, set, engine, spec_label(spec), *derivation);
     if (derivation != nullptr && set.recurrent)
-      derive_state(*set.recurrent, state_context(*set.recurrent, model, engine), spec, *engine.rules,
-                   *derivation);
+      derive_state(*set.recurrent, state_context(*set.recurrent, model, engine), spec, engine, *derivation);
     if (derivation != nullptr && set.recurrent && engine.own[replay_key::use_replayssm])
       derive_replay_ring(spec, engine, *derivation);
     if (derivation != nullptr && set.ring) derive_ring(model, engine, spec, *derivation);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/checked.h"
 #include "base/error.h"
 
 namespace hybridkv {
@@ -14,17 +17,30 @@ const StateTensor& tensor_of(const StateSpec& state, std::string_view name) {
   throw std::logic_error("a family derives a tensor that its state does not have");
 }
 
-Decision offset_decision(const StateSpec& state, std::size_t index, const std::string& label, std::string source) {
+/// Byte at which the tensors end that lie before one, at least the first byte of the state.
+std::int64_t end_before(const StateSpec& state, const StateTensor& tensor, std::int64_t first_byte) {
+  std::int64_t end = first_byte;
+  for (const StateTensor& other : state.tensors)
+    if (&other != &tensor && other.byte_offset <= tensor.byte_offset)
+      end = std::max(end, other.byte_offset + other.bytes());
+  return end;
+}
+
+Decision offset_decision(const StateSpec& state, std::size_t index, const std::string& label,
+                         const StatePlacement& placement, std::string source) {
   const StateTensor& tensor = state.tensors[index];
   Term result{"byte offset of " + tensor.name + ", " + label, tensor.byte_offset, "bytes"};
-  if (index == 0) return {std::move(result), "0: the first tensor begins with the page", {}, std::move(source)};
-  if (tensor.byte_offset == 0) return {std::move(result), "0: it has a place of its own", {}, std::move(source)};
-  const StateTensor& before = state.tensors[index - 1];
+  const bool is_supposed = placement != StatePlacement{};
+  if (!is_supposed && index == 0)
+    return {std::move(result), "0: the first tensor begins with the page", {}, std::move(source)};
+  if (!is_supposed && tensor.byte_offset == 0)
+    return {std::move(result), "0: it has a place of its own", {}, std::move(source)};
+  const char* const unit = placement.alignment > 1 ? "alignment" : "element";
   return {std::move(result),
-          "byte offset = element * ceil(end of the tensor before / element)",
-          {{"end of the tensor before", before.byte_offset + before.bytes(), "bytes"},
-           {"element", element_bytes(tensor.dtype), "bytes"}},
-          std::move(source)};
+          fmt::format("byte offset = {0} * ceil(end of the tensor before / {0})", unit),
+          {{"end of the tensor before", end_before(state, tensor, placement.first_byte), "bytes"},
+           {unit, checked_lcm(element_bytes(tensor.dtype), placement.alignment), "bytes"}},
+          is_supposed ? "engine.what_if" : std::move(source)};
 }
 
 Decision gaps_decision(const StateSpec& state, const std::string& label, std::string source) {
@@ -55,8 +71,9 @@ std::vector<Term> tensor_terms(const StateSpec& state) {
 }  // namespace
 
 void derive_state(const RecurrentSpec& layer, const StateContext& context, const SpecPlan& spec,
-                  const EngineRules& rules, Derivation& derivation) {
-  const std::string shapes = cited(rules, RuleOf::state_shape), places = cited(rules, RuleOf::state_places);
+                  const EngineSpec& engine, Derivation& derivation) {
+  const std::string shapes = cited(*engine.rules, RuleOf::state_shape),
+                    places = cited(*engine.rules, RuleOf::state_places);
   const StateSpec& state = *spec.state;
   const std::string label = spec_label(spec);
   for (const AxisRule& rule : std::visit([&](const auto& family) { return axis_rules(family, context); }, layer)) {
@@ -73,7 +90,8 @@ void derive_state(const RecurrentSpec& layer, const StateContext& context, const
                         "M = sum(product(shape) * element bytes), per rank and layer",
                         tensor_terms(state),
                         shapes});
-  for (std::size_t i = 0; i < state.tensors.size(); ++i) derivation.push_back(offset_decision(state, i, label, places));
+  for (std::size_t i = 0; i < state.tensors.size(); ++i)
+    derivation.push_back(offset_decision(state, i, label, engine.what_if.states, places));
   derivation.push_back(gaps_decision(state, label, places));
 }
 

@@ -10,6 +10,6 @@ namespace hybridkv {
 /// rule of the family, where each tensor begins, and M. Pre: `spec.state` is state_of(layer, context).
 /// Source: vLLM MambaStateShapeCalculator.
 void derive_state(const RecurrentSpec& layer, const StateContext& context, const SpecPlan& spec,
-                  const EngineRules& rules, Derivation& derivation);
+                  const EngineSpec& engine, Derivation& derivation);
 
 }  // namespace hybridkv

@@ -37,6 +37,7 @@ constexpr SharedKey shared_keys[] = {
     {"mamba_block_size_tokens", differs<&EngineSpec::mamba_block_size_tokens>},
     {"kernel_alignment_tokens", differs<&EngineSpec::kernel_alignment_tokens>},
     {"kernel_block_sizes", differs<&EngineSpec::kernel_block_sizes>},
+    {"what_if", differs<&EngineSpec::what_if>},
     {"page_alignment_bytes", differs<&EngineSpec::page_alignment_bytes>},
     {"backend_profile", differs<&EngineSpec::backend_profile>},
     {"concurrent_batches", differs<&EngineSpec::concurrent_batches>},

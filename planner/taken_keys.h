@@ -25,9 +25,9 @@ struct KeyWords {
 /// Keys that engines with blocks take and that some others do not. "strategy" is the choice of one.
 inline constexpr auto block_keys = std::to_array<std::string_view>(
     {"strategy", "attention_pack_size", "layers_per_group", "block_size_tokens", "mamba_block_size_tokens",
-     "kernel_alignment_tokens", "kernel_block_sizes", "page_alignment_bytes", "backend_profile", "concurrent_batches",
-     "state_requests", "state_memory_ratio", "num_blocks", "kv_dtype", "conv_state_layout", "speculative_tokens",
-     "draft", "mtp_layers", "hidden_state_size", "token_rule", "physical_order", "backend_form"});
+     "kernel_alignment_tokens", "kernel_block_sizes", "page_alignment_bytes", "what_if", "backend_profile",
+     "concurrent_batches", "state_requests", "state_memory_ratio", "num_blocks", "kv_dtype", "conv_state_layout",
+     "speculative_tokens", "draft", "mtp_layers", "hidden_state_size", "token_rule", "physical_order", "backend_form"});
 
 /// Does the engine take this key of its own or of a few engines? "page_size" stands for "engine.page_size". False of
 /// keys that all engines take.

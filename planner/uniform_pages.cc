@@ -69,8 +69,9 @@ void share_pools(Arrangement& arrangement, SizedPages sized, const ModelSpec& mo
                  const DerivationLog& log) {
   const std::int64_t page = sized.page_bytes;
   arrangement.specs = std::move(sized.specs);
-  const std::int64_t num_pools = pages_per_group(arrangement.specs, engine.layers_per_group, log);
-  arrangement.groups = make_groups(arrangement.specs, num_pools, page, log);
+  const SupposedGroups supposed(engine.what_if, arrangement.specs);
+  const std::int64_t num_pools = pages_per_group(arrangement.specs, engine.layers_per_group, supposed, log);
+  arrangement.groups = make_groups(arrangement.specs, num_pools, page, supposed, log);
   arrangement.extras = make_extras(arrangement.specs, model, log);
   const std::int64_t num_blocks = count_blocks(page, num_pools, arrangement.extra_bytes_per_id(), engine, log);
   arrangement.pools = make_pools(arrangement.groups, num_pools, num_blocks, page);

@@ -319,6 +319,7 @@ void validate(const EngineSpec& engine) {
   if (engine.checkpoint_blocks) in_range(0, 1, *engine.checkpoint_blocks, "engine.checkpoint_blocks");
   tokens(engine.prefix_match_unit_tokens, "engine.prefix_match_unit_tokens");
   refuse_untaken_keys(engine);
+  validate_supposed(engine);
   validate_release(engine);
 }
 

@@ -5,10 +5,12 @@
 #include <nanobind/stl/vector.h>
 
 #include "ask/plan.h"
+#include "ask/whose.h"
 #include "python/kept_models.h"
 #include "python/question.h"
 #include "python/watched.h"
 #include "report/plan/explain_report.h"
+#include "report/plan/whose_report.h"
 #include "report/plan/plan_json.h"
 
 namespace hybridkv {
@@ -76,6 +78,12 @@ std::string explain(nb::handle scenario, const nb::dict& keys, const std::string
   });
 }
 
+std::string whose(nb::handle scenario, const nb::dict& keys, std::int64_t pool, std::int64_t byte) {
+  return watched(nb::none(), [file = question_of(scenario, keys), pool, byte](const Watch&) {
+    return render_whose(whose_byte(read_scenario(file), pool, byte), Format::json);
+  });
+}
+
 }  // namespace
 
 void register_plans(nb::module_& module) {
@@ -92,6 +100,7 @@ void register_plans(nb::module_& module) {
   });
   module.def("explain", explain, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("number"),
              nb::arg("format"));
+  module.def("whose", whose, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("pool"), nb::arg("byte"));
 }
 
 }  // namespace hybridkv

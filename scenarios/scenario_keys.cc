@@ -12,6 +12,7 @@
 #include "scenarios/model_reader.h"
 #include "scenarios/own_keys.h"
 #include "scenarios/simulate_keys.h"
+#include "scenarios/what_if_keys.h"
 
 namespace hybridkv {
 
@@ -217,6 +218,7 @@ void add_capacity_keys(Section<EngineSpec>& keys) {
       .integer(count("mtp_layers", "multi-token-prediction layers, which join the full-attention layers; default 0", 0),
                &EngineSpec::mtp_layers)
       .section(key("draft", ""), &EngineSpec::draft, draft_keys())
+      .section(key("what_if", ""), &EngineSpec::what_if, what_if_keys())
       .integer(tokens("encoder_tokens", "tokens of the encoder of each request, whose K and V cross attention keeps; "
                                         "default: the most that the model's encoder reads"),
                &EngineSpec::encoder_tokens)

@@ -5,7 +5,7 @@ from ._answers import Bound, Comparison, ImportedModel, Simulation, bound, compa
 from ._ask import AssumptionWarning
 from ._errors import HybridkvError, InputError, ProgramError, ResourceError
 from ._native import keywords, model_names
-from ._plan import Explanation, Plan, Plans, explain, plan
+from ._plan import ByteOwners, Explanation, Plan, Plans, explain, plan, whose
 from ._recommend import Checkpoints, Recommendation, recommend
 from ._record import Record, Records
 from ._start import Boot, Diagnosis, Trace, boot, doctor, models, trace
@@ -13,9 +13,9 @@ from ._sweep import Sweep, sweep
 from ._transfer import Transfer, TransferLayouts, transfer
 from ._verify import ForwardVerification, Verification, verify
 
-__all__ = ["AssumptionWarning", "Boot", "Bound", "Checkpoints", "Comparison", "Diagnosis", "Explanation",
+__all__ = ["AssumptionWarning", "Boot", "Bound", "ByteOwners", "Checkpoints", "Comparison", "Diagnosis", "Explanation",
            "ForwardVerification", "HybridkvError", "ImportedModel", "InputError", "Plan", "Plans", "ProgramError",
            "Recommendation", "Record", "Records", "ResourceError", "Simulation", "Sweep", "Trace", "Transfer",
            "TransferLayouts", "Verification", "boot", "bound", "compare", "doctor", "explain", "import_config",
            "keywords", "model_names", "models", "plan", "recommend", "simulate", "sweep", "trace", "transfer",
-           "verify"]
+           "verify", "whose"]

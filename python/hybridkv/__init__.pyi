@@ -522,6 +522,7 @@ class Keys(TypedDict, total=False):
     speculative_tokens: Any
     mtp_layers: Any
     draft: Any
+    what_if: Any
     encoder_tokens: Any
     hidden_state_size: Any
     memory: Any
@@ -585,6 +586,16 @@ def plan(scenario: Scenario = None, /, *, attention_pack_size: int = ..., detail
          **keys: Unpack[Keys]) -> Plan: ...
 def explain(scenario: Scenario = None, /, *, number: str | int | float | None = None,
             attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Explanation: ...
+class ByteOwners(Record):
+    pool: int
+    offset_bytes: int
+    pool_bytes: int
+    arena: str | None
+    id: int | None
+    byte_of_piece: int | None
+    is_null: bool
+    owners: Records
+def whose(scenario: Scenario = None, /, *, byte: int, pool: int = 0, **keys: Unpack[Keys]) -> ByteOwners: ...
 @overload
 def verify(scenario: Scenario = None, /, *, inject: str | Sequence[str] = (), forward: Literal[False] = ...,
            progress: Progress = None, attention_pack_size: int | Sequence[int] = ...,

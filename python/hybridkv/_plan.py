@@ -4,7 +4,7 @@ import difflib
 import json
 
 from . import _native
-from ._arguments import flag, real, word
+from ._arguments import flag, real, whole, word
 from ._ask import explained, tell
 from ._errors import InputError
 from ._record import Record, Records, html_table, plain
@@ -285,3 +285,19 @@ def explain(scenario=None, /, *, number=None, **keys):
         asked = word("number", number) if isinstance(number, str) else f"{real('number', number):.15g}"
     with explained(scenario, keys, {"number": number}):
         return Explanation(json.loads(_native.explain(scenario, keys, asked, "json")), (scenario, keys, asked))
+
+
+class ByteOwners(Record):
+    """Whose a byte of a cache is: its `id`, and `owners`, one for each group that the id may be of."""
+    __slots__ = ()
+
+
+def whose(scenario=None, /, *, byte, pool=0, **keys):
+    """Whose a byte of a pool is: group, layer, tensor, and where in it.
+
+    byte: from the front of the pool
+    pool: number of the allocation, in the order of the plan
+    """
+    place = whole("pool", pool), whole("byte", byte)
+    with explained(scenario, keys, {"byte": byte, "pool": pool}):
+        return ByteOwners(json.loads(_native.whose(scenario, keys, *place)))

@@ -150,6 +150,7 @@ static void fields(Archive& archive, T& plan) {
                  {"Ranks over which the tokens of full attention are spread; default 1.", 1});
   archive.unless("strategy", plan.strategy, Strategy::packed_attention,
                  "How layers are arranged; default packed_attention.");
+  archive.unless_default("what_if", plan.what_if);
   archive("specs", plan.specs, "In the order of their first layer.");
   archive.unless_default("physical_order", plan.cache_order,
                          "Layers, blocks, heads, tokens, bytes of the one allocation, outermost first; else left out.");

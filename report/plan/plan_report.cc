@@ -380,10 +380,11 @@ Document plan_report(const PlanSet& set, const PlanAnswer& findings) {
   else
     add_comparison(document, set, findings.packs);
   add_warnings(document, set, findings.packs);
-  if (!findings.serve.command.empty()) {
-    add_section(document, "Start it", Code{{findings.serve.command}});
-    if (!findings.serve.beside.empty()) document.blocks.emplace_back(Listing{findings.serve.beside});
-  }
+  if (!findings.serve.command.empty()) add_section(document, "Start it", Code{{findings.serve.command}});
+  if (!findings.serve.beside.empty()) document.blocks.emplace_back(Listing{findings.serve.beside});
+  Listing kernels;
+  for (const KernelFit& fit : findings.kernels) kernels.items.push_back(kernel_sentence(fit) + ".");
+  if (!kernels.items.empty()) add_section(document, "Kernels", std::move(kernels));
   add_workspace(document, set.plans.front());
   if (single) add_details(document, set.plans.front());
   return document;

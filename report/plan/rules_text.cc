@@ -1,6 +1,7 @@
 #include "report/plan/rules_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "planner/primary_attention.h"
 #include "report/human.h"
@@ -14,8 +15,18 @@ std::string rules_text(const EngineRules& rules, std::optional<BackendProfile> p
   return text;
 }
 
+namespace {
+
+/// What is supposed in place of the engine's rules, so that nobody takes the numbers for the engine's.
+std::string supposed_text(const SupposedLayout& what_if) {
+  if (what_if == SupposedLayout{}) return {};
+  return fmt::format("; what if {}: modelled, in no release", fmt::join(supposed_texts(what_if), ", "));
+}
+
+}  // namespace
+
 std::string rules_text(const CachePlan& plan) {
-  std::string text = rules_text(*plan.rules, plan.backend_profile);
+  std::string text = rules_text(*plan.rules, plan.backend_profile) + supposed_text(plan.what_if);
   if (!plan.rules->source_only && primary_attention(plan) == nullptr) text += "; without attention read, not run";
   return text;
 }
@@ -24,6 +35,7 @@ std::string rules_text(const EngineSpec& engine) {
   std::string text = rules_text(*engine.rules, engine.backend_profile);
   if (engine.attention_pack_size > 1 && engine.rules->one_allocation)
     text += fmt::format("; N = {}: modelled, in no release", human_count(engine.attention_pack_size));
+  text += supposed_text(engine.what_if);
   return text;
 }
 

@@ -217,6 +217,10 @@ Table inputs_table(const PlotInputs& planned) {
   if (engine.checkpoint_alignment_tokens)
     add("engine.checkpoint_alignment_tokens", human_count(*engine.checkpoint_alignment_tokens));
   if (engine.checkpoint_blocks) add("engine.checkpoint_blocks", human_count(*engine.checkpoint_blocks));
+  for (const std::string& supposed : supposed_texts(engine.what_if)) {
+    const std::size_t space = supposed.find(' ');
+    add(("engine.what_if." + supposed.substr(0, space)).c_str(), supposed.substr(space + 1));
+  }
   add("engine.page_alignment_bytes", human_count(engine.page_alignment_bytes));
   add("engine.backend_form", std::string(to_string(engine.backend_form)));
   add("engine.physical_order", order_text(engine));

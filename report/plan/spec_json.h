@@ -30,8 +30,22 @@ template <class Archive, Is<StateSpec> T>
 void fields(Archive& archive, T& state) {
   archive.named("state", "What one recurrent layer keeps for one sequence position.");
   archive("bytes", state.bytes, "M: end of the last tensor.");
-  archive("padding_bytes", state.padding_bytes, "Bytes between the tensors, spent on alignment; part of bytes.");
-  archive("tensors", state.tensors, "One after the other, conv first.");
+  archive("padding_bytes", state.padding_bytes,
+          "Bytes before and between the tensors, spent on alignment; part of bytes.");
+  archive("tensors", state.tensors, "One after the other, conv first unless what_if says otherwise.");
+}
+
+template <class Archive, Is<SupposedLayout> T>
+void fields(Archive& archive, T& what_if) {
+  archive.named("what_if", "Rules of no engine that the plan follows in place of the engine's own; it is modelled.");
+  archive.unless_default("block_formula", what_if.block_formula, "B, over the symbols of the derivation.");
+  archive.unless_default("page_bytes", what_if.page_bytes, {"P.", 1});
+  archive.unless_default("groups", what_if.groups, "Layers of each group.");
+  archive.unless_default("state_first_byte", what_if.states.first_byte, "Of its page, at which a state begins.");
+  archive.unless("state_alignment_bytes", what_if.states.alignment, 1,
+                 {"Of which the tensors of a state begin at a multiple; default 1.", 1});
+  archive.unless_default("recurrent_first", what_if.states.recurrent_first,
+                         "The convolution lies behind what else a state has.");
 }
 
 template <class Archive, Is<CellTypes> T>

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::vector<std::string> commands{"plan",   "explain",  "compare", "verify", "attend",
+const std::vector<std::string> commands{"plan",   "explain",  "whose",  "compare", "verify", "attend",
                                         "bench",  "plot",     "report",  "simulate", "sweep",
                                         "merge",  "recommend", "boot",   "doctor",
                                         "conform", "models", "init", "import", "completions", "man"};
@@ -93,7 +93,7 @@ TEST_CASE("golden: the examples of every help run") {
       for (const char* shard : {"1/2", "2/2"})
         run_program(std::string("sweep my.yaml --shard ") + shard + " -o rows-" + shard[0] + ".jsonl",
                     "cd '" + scratch.path.string() + "' &&");
-    else if (command == "plan" || command == "explain")  // one question, no sweep
+    else if (command == "plan" || command == "explain" || command == "whose")  // one question, no sweep
       scratch.file("my.yaml", "model: Qwen3.5-4B\nengine: {memory: 40G}\nlimits: {max_model_len: 32k}\n");
     const std::vector<std::string> examples = examples_of(run_program(command + " --help").output);
     CHECK(!examples.empty());

@@ -12,7 +12,6 @@
 #include "planner/plan.h"
 #include "planner/tree_settings.h"
 #include "planner/group_settings.h"
-#include "planner/group_settings.h"
 #include "planner/row_settings.h"
 #include "tests/planner/models.h"
 
@@ -220,6 +219,19 @@ inline std::vector<DerivedCase> derived_cases() {
   split.engine.token_rule = TokenRule::floor;
   split.limits.load_tokens = {1000, 17, 1000};
   all.push_back(split);
+  for (const EngineRules* const rules : {&rules_of_vllm_2026_06, &rules_of_vllm_0_33}) {
+    DerivedCase supposed{fmt::format("supposed rules, {}", rules->name), qwen35_397b(), engine_of(CacheMode::align, 1)};
+    supposed.engine.rules = rules;
+    supposed.engine.what_if.block_formula = "2 * A * ceil(M / (A * N * a1))";
+    supposed.engine.what_if.page_bytes = 16 * mib;
+    supposed.engine.what_if.states = {.first_byte = 100, .alignment = 256, .recurrent_first = true};
+    all.push_back(supposed);
+    supposed.name += ", groups";
+    supposed.engine.what_if.groups.resize(6);
+    for (std::int64_t layer = 0; layer < 60; ++layer)
+      supposed.engine.what_if.groups[static_cast<std::size_t>(layer % 4 == 3 ? 5 : layer % 5)].push_back(layer);
+    all.push_back(supposed);
+  }
   DerivedCase counted{"blocks as set, a format with scales", granite_h_small(), engine_of(CacheMode::align, 1)};
   counted.engine.num_blocks = 5000;
   counted.engine.kv_format = KvFormat::int8_per_token_head;

@@ -21,7 +21,7 @@ std::int64_t pages_per_group_of(const Layers& pages, std::optional<std::int64_t>
   std::vector<SpecPlan> specs(pages.size());
   for (std::size_t i = 0; i < pages.size(); ++i) specs[i].num_pages = pages[i];
   Derivation derivation;
-  return pages_per_group(specs, asked, {derivation, *default_rules()});
+  return pages_per_group(specs, asked, {}, {derivation, *default_rules()});
 }
 
 /// The planner's input of a spec whose layers are 0, 1, 2, …
@@ -136,7 +136,7 @@ TEST_CASE("golden: with both kinds in one layer attention comes first") {
 TEST_CASE("golden: group i takes pages i, i + groups, …, the last pack may be short") {
   const SpecPlan specs[] = {counted_spec(0, 7, 1), counted_spec(1, 7, 2)};
   Derivation derivation;
-  const std::vector<GroupPlan> groups = make_groups(specs, 3, 1, {derivation, *default_rules()});
+  const std::vector<GroupPlan> groups = make_groups(specs, 3, 1, {}, {derivation, *default_rules()});
   REQUIRE(groups.size() == 5);
   using Pages = std::vector<Layers>;
   CHECK(groups[0].pages == Pages{{0}, {3}, {6}});
@@ -151,7 +151,8 @@ TEST_CASE("golden: group i takes pages i, i + groups, …, the last pack may be 
 TEST_CASE("golden: pool j is shared by the j-th page of every group") {
   const SpecPlan specs[] = {counted_spec(0, 3, 1), counted_spec(1, 4, 2)};
   Derivation derivation;
-  const std::vector<PoolPlan> pools = make_pools(make_groups(specs, 2, 1, {derivation, *default_rules()}), 2, 10, 100);
+  const std::vector<PoolPlan> pools =
+      make_pools(make_groups(specs, 2, 1, {}, {derivation, *default_rules()}), 2, 10, 100);
   REQUIRE(pools.size() == 2);
   CHECK(pools[0].bytes == 1000);
   CHECK(pools[0].page_bytes == 100);

@@ -19,7 +19,6 @@
 #include "engines/vllm/rules.h"
 #include "planner/plan.h"
 #include "planner/group_settings.h"
-#include "planner/group_settings.h"
 #include "planner/row_settings.h"
 
 /// Random specs of models, engines and limits that engines could really be given, for the laws of a plan. Most of
@@ -438,6 +437,7 @@ inline std::ostream& operator<<(std::ostream& os, const RandomSpecs& specs) {
   os << " release=" << engine.rules->name;
   if (engine.cache_order) os << " cache_order=" << to_string(*engine.cache_order);
   if (engine.backend_profile) os << " profile=" << to_string(*engine.backend_profile);
+  for (const std::string& text : supposed_texts(engine.what_if)) os << " what_if." << text;
   number("pp", engine.pipeline_parallel);
   number("pp_rank", engine.pipeline_rank);
   number("s", engine.speculative_tokens);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "engines/vllm/rules.h"
 #include "tests/verify/plans.h"
 #include "verify/check_table.h"
 #include "verify/fault/plant.h"
@@ -28,7 +29,35 @@ VerifyReport verify_pack(const CachePlan& plan, Fault fault) {
   return verify_plan(plan, spec);
 }
 
+/// A small plan by rules that no engine has.
+CachePlan supposed_small_plan(const EngineRules& rules) {
+  const ModelSpec model = testing::hybrid_model(
+      "small", 12, AttentionSpec{.query_heads = 4, .kv_heads = 2, .head_size_k = 16, .head_size_v = 16},
+      GdnSpec{2, 4, 16, 16, 4}, [](std::int64_t i) { return i % 2 == 1; });
+  EngineSpec engine{.rules = &rules, .ssm_dtype = DType::fp32, .cache_mode = CacheMode::align};
+  engine.memory_bytes = std::int64_t(64) << 20;
+  engine.what_if.block_formula = "3 * A";
+  engine.what_if.page_bytes = 24 << 10;
+  engine.what_if.groups = {{1, 3, 5, 7}, {9, 11}, {0, 2}, {4}, {6, 8, 10}};
+  engine.what_if.states = {.first_byte = 96, .alignment = 64, .recurrent_first = true};
+  return make_plan(model, engine, LimitsSpec{.max_model_lens = {256}});
+}
+
 }  // namespace
+
+TEST_CASE("law: a plan by rules that no engine has passes every check, and faults in it are found") {
+  for (const EngineRules* const rules : {&rules_of_vllm_2026_06, &rules_of_vllm_0_33}) {
+    CAPTURE(rules->name);
+    const CachePlan plan = supposed_small_plan(*rules);
+    const VerifyReport report = verify_plan(plan, {});
+    CAPTURE(failure_lines(report));
+    CHECK(report.passed());
+    for (const Fault fault : {Fault::states_exchanged, Fault::misaligned_state, Fault::stale_block, Fault::lost_kv}) {
+      CAPTURE(to_string(fault));
+      CHECK(verify_pack(plan, fault).caught());
+    }
+  }
+}
 
 TEST_CASE("law: a right plan passes every check, for every pack, mode and cache dtype") {
   for (const std::int64_t pack : {1, 2, 3, 4, 5, 6, 8})

@@ -94,7 +94,21 @@ std::int64_t position_of(const std::vector<std::int64_t>& layers, std::int64_t l
   return std::find(layers.begin(), layers.end(), layer) - layers.begin();
 }
 
-/// Layers go round the groups of their spec, from the one that has the first of them.
+/// Where a layer lies that is grouped as supposed: the group of its spec, by number, and its own number there. Nothing
+/// where the engine groups it.
+std::optional<std::pair<std::int64_t, std::int64_t>> supposed_turn(const CachePlan& plan, const SpecPlan& spec,
+                                                                   std::int64_t layer) {
+  if (spec.draft || spec.auxiliary) return std::nullopt;
+  std::int64_t group = 0;
+  for (const std::vector<std::int64_t>& layers : plan.what_if.groups) {
+    const std::int64_t at = position_of(layers, layer);
+    if (at < std::ssize(layers)) return std::pair(group, at);
+    group += position_of(spec.layers, layers.front()) < std::ssize(spec.layers) ? 1 : 0;
+  }
+  return std::nullopt;
+}
+
+/// Layers go round the groups of their spec, from the one that has the first of them; or lie as supposed.
 PagePlace page_in_allocation(const CachePlan& plan, const SpecPlan& spec, const std::vector<std::int64_t>& groups,
                              std::int64_t number) {
   const auto num_groups = static_cast<std::int64_t>(groups.size());
@@ -104,6 +118,8 @@ PagePlace page_in_allocation(const CachePlan& plan, const SpecPlan& spec, const 
         position_of(layers, spec.layers.front()) < std::ssize(layers))
       first = i;
   PagePlace place{groups[(first + number) % num_groups], 0, 0, number / num_groups};
+  if (const auto turn = supposed_turn(plan, spec, spec.layers[static_cast<std::size_t>(number)]))
+    place = {groups[turn->first], 0, 0, turn->second};
   Checked before = 0;  // bytes of the pages of a block that groups of the same table have before it
   for (std::int64_t i = place.group; plan.groups[i].shares_table;) {
     --i;
@@ -174,6 +190,8 @@ PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t
   if (plan.strategy == Strategy::two_level && spec.state && num_groups > 1)
     return place_of_small_page(plan, spec, groups, number, tensor);
   PagePlace place{groups[page % num_groups], page / num_groups, 0, number % spec.layers_per_page};
+  if (const auto turn = supposed_turn(plan, spec, layer))
+    place = {groups[turn->first], turn->second / spec.layers_per_page, 0, turn->second % spec.layers_per_page};
   if (plan.strategy == Strategy::dual_pool) place_in_own_pools(plan, spec, page, place);
   if (plan.strategy == Strategy::compact_slots) place_beside_slots(plan, spec, page, place);
   // Small pages begin with the front of the allocation; states lie side by side in theirs.
@@ -255,13 +273,17 @@ std::int64_t cache_byte_by_rule(const CacheFacts& facts, const CacheByte& at) {
   throw std::logic_error("an order outside its enumeration");
 }
 
-std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::span<const std::int64_t> index) {
-  Checked end = 0;
-  for (const std::string_view name : {"conv", "ssm", "x_ring", "dt_ring", "b_ring", "ring"})
+std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::span<const std::int64_t> index,
+                                const StatePlacement& placement) {
+  std::vector<std::string_view> names{"conv", "ssm", "x_ring", "dt_ring", "b_ring", "ring"};
+  if (placement.recurrent_first) std::rotate(names.begin(), names.begin() + 1, names.end());
+  Checked end = placement.first_byte;
+  for (const std::string_view name : names)
     for (const StateTensor& candidate : state.tensors) {
       if (candidate.name != name) continue;
       const std::int64_t element = element_bytes(candidate.dtype);
-      const std::int64_t begin = (end + element - 1) / element * element;
+      const std::int64_t unit = checked_lcm(element, placement.alignment);
+      const std::int64_t begin = (end + unit - 1) / unit * unit;
       Checked number = 0, elements = 1;
       for (int axis = 0; axis < candidate.layout.rank(); ++axis) {
         const std::int64_t extent = candidate.layout[axis].extent;

@@ -78,8 +78,9 @@ std::int64_t cache_byte_by_rule(const CacheFacts& facts, const CacheByte& at);
 
 /// Byte of a state at which an element of one of its tensors starts, last axis dense.
 /// The convolution lies at byte 0, the recurrent tensor behind it on the next multiple of its element, then a ring of
-/// inputs.
+/// inputs; or as they are placed.
 /// Pre: the state has that tensor. Source: vLLM MambaSpec.
-std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::span<const std::int64_t> index);
+std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::span<const std::int64_t> index,
+                                const StatePlacement& placement = {});
 
 }  // namespace hybridkv

@@ -206,12 +206,13 @@ void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace
   Index extents;
   for (const Axis& axis : view.view.bytes.axes())
     if (axis.name != AxisName("block")) extents.push_back(axis.extent);
+  const StatePlacement placement = spec.ring_tokens > 0 ? StatePlacement{} : plan.what_if.states;
   for (const std::int64_t block : sampled_blocks(plan.arena_of(group).num_ids * group.entries_per_id))
     for (const Index& inside : sampled_indices(extents, seed)) {
       Index index{block};
       index.insert(index.end(), inside.begin(), inside.end());
-      const std::int64_t byte =
-          state_byte_by_rule(apart ? alone : state, view.view.tensor, index_in_tensor(tensor, view.view, inside));
+      const std::int64_t byte = state_byte_by_rule(apart ? alone : state, view.view.tensor,
+                                                   index_in_tensor(tensor, view.view, inside), placement);
       if (byte / entry_bytes != view.view.piece)
         return result.fail(fmt::format("{}: this element of the state lies in page {} of its entry, the view is that "
                                        "of page {}",

@@ -50,6 +50,25 @@ TEST_CASE("law: every family in every pack size computes through pages what it c
     }
 }
 
+TEST_CASE("law: the same through pages, groups and places of states that no engine has") {
+  for (const EngineRules* const rules : {&rules_of_vllm_2026_06, &rules_of_vllm_0_33})
+    for (const RecurrentSpec& family : small_families()) {
+      CAPTURE(rules->name);
+      CAPTURE(family_name(family));
+      EngineSpec engine;
+      engine.rules = rules;
+      const ModelSpec model = small_hybrid(family, DType::fp32);
+      engine.what_if.block_formula = "2 * A * ceil(M / (A * N * a1))";
+      engine.what_if.page_bytes = 1 << 20;
+      engine.what_if.states = {.first_byte = 96, .alignment = 64, .recurrent_first = true};
+      for (std::size_t i = 0; i < model.layers.size(); ++i)
+        engine.what_if.groups.push_back({static_cast<std::int64_t>(i)});
+      ForwardSpec spec = packed_spec();
+      spec.modes = {CacheMode::align};
+      check_passed(verify_forward(model, engine, spec));
+    }
+}
+
 TEST_CASE("law: the same in bf16, fp16 and with fp8 K and V") {
   for (const RecurrentSpec& family : small_families()) {
     CAPTURE(family_name(family));

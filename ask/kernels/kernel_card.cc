@@ -1,0 +1,134 @@
+#include "ask/kernels/kernel_card.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/byte_source.h"
+
+namespace hybridkv {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view card_schema = "hybridkv-kernel-card/1";
+
+/// Far more than any card has.
+constexpr std::size_t most_card_bytes = std::size_t(16) << 20;
+
+std::string text_of_card(const std::string& file) {
+  const std::unique_ptr<ByteSource> source = open_bytes(file);
+  std::string text;
+  char buffer[1 << 14];
+  while (const std::size_t bytes = source->read(buffer, sizeof buffer)) {
+    text.append(buffer, bytes);
+    if (text.size() > most_card_bytes)
+      throw InputError(fmt::format("{}: is larger than {} bytes, so no card of a kernel", source->name(),
+                                   most_card_bytes));
+  }
+  return text;
+}
+
+/// The values of a card, with messages that name the file and the key.
+class CardReader {
+ public:
+  explicit CardReader(std::string file) : file_(std::move(file)) {}
+
+  [[noreturn]] void refuse(const std::string& key, std::string_view what) const {
+    throw InputError(fmt::format("{}: {}: {}; cards are written by hybridkv.testing of the Python package, card.save()",
+                                 file_, key, what));
+  }
+  const json& at(const json& object, const char* key) const {
+    if (!object.is_object() || !object.contains(key)) refuse(key, "is missing");
+    return object[key];
+  }
+  /// Empty for null.
+  std::string text(const json& object, const char* key) const {
+    const json& value = at(object, key);
+    if (value.is_null()) return {};
+    if (!value.is_string()) refuse(key, "is no text");
+    return value.get<std::string>();
+  }
+  std::vector<std::string> texts(const json& object, const char* key) const {
+    std::vector<std::string> all;
+    for (const json& one : list(object, key)) {
+      if (!one.is_string()) refuse(key, "is no list of texts");
+      all.push_back(one.get<std::string>());
+    }
+    return all;
+  }
+  const json& list(const json& object, const char* key) const {
+    const json& value = at(object, key);
+    if (!value.is_array()) refuse(key, "is no list");
+    return value;
+  }
+  bool yes(const json& object, const char* key) const {
+    const json& value = at(object, key);
+    if (!value.is_boolean()) refuse(key, "is neither true nor false");
+    return value.get<bool>();
+  }
+
+  StrideRule rule(const json& derived) const {
+    const std::string name = text(derived, "rule");
+    if (name == "extents") return StrideRule::extents;
+    if (name == "next") return StrideRule::next;
+    if (name == "stride_of") return StrideRule::stride_of;
+    if (name != "unknown")
+      refuse("rule", fmt::format("'{}' is none; allowed: extents, next, stride_of, unknown", name));
+    return StrideRule::unknown;
+  }
+
+  CardView view(const json& group) const {
+    CardView view{.name = text(group, "group"), .axes = texts(group, "axes"), .refuses = texts(group, "refuses")};
+    for (const json& derived : list(group, "derives")) {
+      DerivedStride stride{text(derived, "axis"), rule(derived), texts(derived, "extents"), 1,
+                           text(derived, "stride_of")};
+      const json& factor = at(derived, "factor");
+      if (!factor.is_number_integer() || factor.get<std::int64_t>() < 1) refuse("factor", "is no whole number above 0");
+      stride.factor = factor.get<std::int64_t>();
+      if (stride.rule == StrideRule::next && stride.extents.size() != 1)
+        refuse("extents", "of rule next names one axis");
+      view.derives.push_back(std::move(stride));
+    }
+    for (const json& offset : list(group, "offset_bits"))
+      if (const json& bits = at(offset, "bits"); bits.is_number_integer() && bits.get<std::int64_t>() == 32)
+        view.narrow.push_back(text(offset, "axis"));
+    return view;
+  }
+
+ private:
+  std::string file_;
+};
+
+}  // namespace
+
+std::string KernelCard::title() const {
+  return fmt::format("{}{}{}{}", package, package.empty() ? "" : ".", name, version.empty() ? "" : " " + version);
+}
+
+KernelCard read_kernel_card(const std::string& file) {
+  const CardReader reader(file);
+  const json root = json::parse(text_of_card(file), nullptr, false);
+  if (root.is_discarded() || !root.is_object()) throw InputError(file + ": is no JSON object, so no card of a kernel");
+  if (reader.text(root, "schema") != card_schema)
+    reader.refuse("schema", fmt::format("is '{}', and {} is read", reader.text(root, "schema"), card_schema));
+  KernelCard card{.file = file,
+                  .name = reader.text(reader.at(root, "kernel"), "name"),
+                  .package = reader.text(root["kernel"], "package"),
+                  .version = reader.text(root["kernel"], "version"),
+                  .check = reader.text(root, "check"),
+                  .family = reader.text(root, "family"),
+                  .home = reader.text(root, "home"),
+                  .answer = reader.text(root, "answer")};
+  const json& ran = reader.at(root, "ran");
+  card.ran = reader.text(ran, "arrays") + " on " + reader.text(ran, "device") +
+             (reader.yes(ran, "interpreter") ? ", in Triton's interpreter" : "");
+  if (!reader.at(root, "stale_safe").is_null()) card.stale_safe = reader.yes(root, "stale_safe");
+  for (const json& group : reader.list(root, "groups")) card.views.push_back(reader.view(group));
+  return card;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,156 @@
+#include "ask/kernels/kernel_fit.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "engines/vllm/rules.h"
+#include "planner/plan.h"
+#include "tests/planner/models.h"
+#include "tests/verify/plans.h"
+#include "tests/scratch_folder.h"
+
+namespace hybridkv {
+namespace {
+
+/// A kernel of attention that takes every stride.
+KernelCard attention_card() {
+  KernelCard card{.name = "attend", .package = "mine", .version = "1.0", .check = "attention", .home = "nhd, apart"};
+  card.ran = "numpy on cpu";
+  for (const char* view : {"k", "v"})
+    card.views.push_back({.name = view, .axes = {"block", "token", "head", "channel"}});
+  return card;
+}
+
+KernelCard state_card(const char* family) {
+  KernelCard card{.name = "step", .check = "state", .family = family, .home = "slot, head, value, key"};
+  card.views.push_back({.name = "state", .axes = {"slot", "head", "value", "key"}});
+  return card;
+}
+
+/// Of a layer 2 KV heads of 16 channels, N layers to a page.
+CachePlan packed(std::int64_t pack) { return testing::small_plan(pack); }
+
+TEST_CASE("rule: a kernel that takes every stride fits every layout, and says by what it was tried") {
+  const KernelFit fit = kernel_fit(attention_card(), packed(3));
+  CHECK(fit.verdict == KernelVerdict::fits);
+  CHECK(kernel_sentence(fit) ==
+        "mine.attend 1.0 fits: it takes or rightly derives every stride of 6 layers, by numpy on cpu");
+}
+
+TEST_CASE("rule: a derived stride corrupts where the plan has another, with both numbers") {
+  KernelCard card = attention_card();
+  card.views[1].derives = {{"block", StrideRule::next, {"token"}, 1, ""}};
+  const KernelFit fit = kernel_fit(card, packed(3));
+  CHECK(fit.verdict == KernelVerdict::corrupts);
+  REQUIRE(fit.reasons.size() == 1);
+  CHECK(fit.reasons[0].starts_with("the stride of v's block of layer 1 is "));
+  CHECK(fit.reasons[0].find("without asking; 5 layers more alike") != std::string::npos);
+  // The channel is dense in every layout that this order makes.
+  card.views[1].derives = {{"channel", StrideRule::extents, {}, 1, ""}};
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::fits);
+  card.views[1].derives = {{"head", StrideRule::extents, {"channel"}, 1, ""}};
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::fits);
+  card.views[1].derives = {{"head", StrideRule::extents, {"channel"}, 2, ""}};
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::corrupts);
+  card.views[1].derives = {{"head", StrideRule::unknown, {}, 1, ""}};
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::unknown);
+}
+
+TEST_CASE("rule: K's strides for V are right where both are alike, and the slots of one allocation show it") {
+  KernelCard card = attention_card();
+  for (const char* axis : {"block", "token", "head", "channel"})
+    card.views[1].derives.push_back({axis, StrideRule::stride_of, {}, 1, "k"});
+  CHECK(kernel_fit(card, packed(1)).verdict == KernelVerdict::fits);
+}
+
+TEST_CASE("rule: strides that are refused, offsets of 32 bits, stale slots, and a wrong dense layout") {
+  KernelCard card = attention_card();
+  card.views[0].refuses = {"block"};
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::refuses);
+  card.views[0].refuses = {"channel"};
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::fits);
+  card = attention_card();
+  card.views[0].narrow = {"block"};
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::fits);
+  EngineSpec engine;
+  engine.rules = &rules_of_vllm_0_33;
+  engine.memory_bytes = 80 * testing::gib;
+  const CachePlan large = make_plan(testing::qwen35_397b(), engine, {.max_model_lens = {32'768}});
+  const KernelFit wrapped = kernel_fit(card, large);
+  CHECK(wrapped.verdict == KernelVerdict::corrupts);
+  CHECK(wrapped.reasons[0].find("elements, and it counts in 32 bits") != std::string::npos);
+  card = attention_card();
+  card.stale_safe = false;
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::flagged);
+  card.home.clear();
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::unknown);
+}
+
+TEST_CASE("rule: kernels of states are held against states of their family, whatever the axes are called") {
+  KernelCard card = state_card("gdn");
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::fits);
+  CHECK(kernel_fit(state_card("mamba2"), packed(3)).verdict == KernelVerdict::not_used);
+  card.views[0].derives = {{"head", StrideRule::extents, {"value", "key"}, 1, ""}};
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::fits);
+  card.views[0].derives = {{"slot", StrideRule::next, {"head"}, 1, ""}};
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::corrupts);
+  card.views[0].axes = {"slot", "head", "row", "column"};
+  card.views[0].derives = {{"head", StrideRule::extents, {"row", "column"}, 1, ""}};
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::fits);
+}
+
+constexpr const char* card_text = R"({"schema": "hybridkv-kernel-card/1",
+  "kernel": {"name": "write", "package": null, "version": null}, "check": "write", "family": null,
+  "home": "nhd, apart", "answer": "v: derives token from k's stride", "stale_safe": null,
+  "groups": [{"group": "k", "axes": ["block", "token", "head", "channel"], "derives": [], "refuses": [],
+              "offset_bits": [{"axis": "head", "bits": 32}, {"axis": "block", "bits": null}]},
+             {"group": "v", "axes": ["block", "token", "head", "channel"], "refuses": ["channel"], "offset_bits": [],
+              "derives": [{"axis": "block", "rule": "next", "extents": ["token"], "factor": 1, "stride_of": null}]}],
+  "ran": {"arrays": "torch", "device": "cpu", "interpreter": true}})";
+
+TEST_CASE("rule: cards are read, and what they have against a plan is a warning of it") {
+  const testing::ScratchFolder scratch;
+  const std::string file = scratch.file("mine.card.json", card_text);
+  const KernelCard card = read_kernel_card(file);
+  CHECK(card.title() == "write");
+  CHECK(card.views[0].narrow == std::vector<std::string>{"head"});
+  CHECK(card.ran == "torch on cpu, in Triton's interpreter");
+  CachePlan plan = packed(3);
+  const std::size_t before = plan.warnings.size();
+  const std::vector<KernelFit> fits = judge_kernels({file}, plan);
+  REQUIRE(fits.size() == 1);
+  REQUIRE(plan.warnings.size() == before + 1);
+  CHECK(plan.warnings.back().code == "kernel_corrupts");
+  CHECK(plan.warnings.back().message.starts_with("write would silently corrupt this layout: the stride of v's block"));
+  CHECK(judge_kernels({}, plan).empty());
+}
+
+TEST_CASE("message: what is no card is refused with the key at fault") {
+  const testing::ScratchFolder scratch;
+  const auto refusal = [&](std::string text) -> std::string {
+    try {
+      read_kernel_card(scratch.file("bad.card.json", text));
+      return "read";
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  };
+  const auto changed = [](std::string_view from, std::string_view to) {
+    std::string text = card_text;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  CHECK(refusal(card_text) == "read");
+  CHECK(refusal("[1]").find("is no JSON object, so no card of a kernel") != std::string::npos);
+  CHECK(refusal("{\"schema\"").find("is no JSON object") != std::string::npos);
+  CHECK(refusal(changed("card/1", "card/9")).find("schema: is 'hybridkv-kernel-card/9'") != std::string::npos);
+  CHECK(refusal(changed("\"home\"", "\"house\"")).find("home: is missing; cards are written by") != std::string::npos);
+  CHECK(refusal(changed("\"next\"", "\"nxt\"")).find("rule: 'nxt' is none") != std::string::npos);
+  CHECK(refusal(changed("[\"token\"]", "[]")).find("extents: of rule next names one axis") != std::string::npos);
+  CHECK(refusal(changed("\"factor\": 1", "\"factor\": 0")).find("factor: is no whole number") != std::string::npos);
+  CHECK(refusal(changed("\"groups\": [", "\"groups\": 3, \"old\": [")).find("groups: is no list") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace hybridkv

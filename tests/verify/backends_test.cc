@@ -74,6 +74,17 @@ TEST_CASE("fault: a table with an entry taken away is found through each backend
   CHECK_THROWS_AS(verify_plan(small_plan(2, CacheMode::align, DType::fp8_e4m3), spec), NoPlaceError);
 }
 
+TEST_CASE("fault: a stale slot that is read with a weight of 0 is found, as what nobody wrote is a NaN") {
+  for (const DType dtype : {DType::fp32, DType::bf16, DType::fp16, DType::fp8_e4m3, DType::fp8_e5m2}) {
+    CAPTURE(to_string(dtype));
+    VerifySpec spec;
+    spec.fault = Fault::stale_slot;
+    const VerifyReport report = verify_plan(small_plan(2, CacheMode::align, dtype), spec);
+    CHECK(check_named(report, "attention-full").status == CheckStatus::failed);
+    CHECK(check_named(report, "attention-chunked").status == CheckStatus::passed);
+  }
+}
+
 TEST_CASE("law: an exported layer has the output of every backend, each within rounding of the reference") {
   const testing::ScratchFolder folder;
   VerifySpec spec;

@@ -35,6 +35,8 @@ constexpr std::array faults{
     FaultInfo{Fault::lost_kv, "lost-kv", "K and V of one token never stored", "kv-written"},
     FaultInfo{Fault::stale_block, "stale-block", "an entry of a block table taken away under the full bias",
               "attention-full"},
+    FaultInfo{Fault::stale_slot, "stale-slot", "the slot behind the last token read with a weight of 0",
+              "attention-full"},
     FaultInfo{Fault::scale_exchanged, "scale-exchanged", "K and V read with the scales of another token or tensor",
               "attention-full"},
     FaultInfo{Fault::lost_merge, "lost-merge", "the shared blocks never merged by attention in chunks",

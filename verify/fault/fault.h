@@ -37,6 +37,7 @@ enum class Fault {
   small_page_shifted,  ///< each small page of a large one taken for the next
   foreign_large_page,  ///< a table entry in a large page that another kind of layer owns
   shared_encoder,    ///< a block of one request's encoder given to another request, which has one of its own
+  stale_slot,        ///< attention with the full bias multiplies the slot behind the last token by a weight of 0
   encoder_cut,       ///< the last block of an encoder's tokens missing
 };
 

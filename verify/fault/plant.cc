@@ -399,6 +399,7 @@ void plant_fault(Fault fault, const CachePlan& plan, std::vector<BoundView>& vie
     case Fault::lost_state: return require_kind(fault, plan, false, "it has no state");
     case Fault::lost_kv:
     case Fault::stale_block:
+    case Fault::stale_slot:
     case Fault::lost_merge:
     case Fault::stale_cascade:
     case Fault::stale_paged: return require_kind(fault, plan, true, "it has no attention layer");

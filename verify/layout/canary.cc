@@ -9,9 +9,10 @@ namespace hybridkv {
 
 namespace {
 
-/// Eight canary bytes at once; the low bit of each is set, so none is zero.
+/// Eight canary bytes at once. In each two of them the exponent of bf16, which holds that of fp16, is all ones, and the
+/// lowest bit of the mantissa is set; read as fp8, the upper byte is all ones but for its sign.
 std::uint64_t canary_word(std::int64_t pool, std::int64_t word) {
-  return mix(static_cast<std::uint64_t>(pool) << 56 ^ static_cast<std::uint64_t>(word)) | 0x0101010101010101u;
+  return mix(static_cast<std::uint64_t>(pool) << 56 ^ static_cast<std::uint64_t>(word)) | 0x7f817f817f817f81u;
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ class Assumption:
     rule:        extents (product of extents), next (extent and stride of the next axis), stride_of (another group's),
                  base (where the view begins), wrap (32 bits), quirk (no address)
     extents, factor, stride_of: as in the card
+    needs:       (group, axis, rule, extents) of strides without which a quirk shows
     change:      (layout) -> {group: Addresses' fields that are other than the true ones}
     """
     text: str
@@ -29,6 +30,7 @@ class Assumption:
     factor: int = 1
     stride_of: str = None
     quirk: str = ""
+    needs: tuple = ()
     change: object = dataclasses.field(default=None, compare=False)
 
 
@@ -54,7 +56,7 @@ def assumptions_of(problem, homes):
             found += _of_pairs(home)
     for group in homes[0].groups:
         found += _of_products(group)
-    found += [Assumption(text, quirk=quirk) for quirk, text in problem.quirks().items()]
+    found += [Assumption(text, quirk=quirk, needs=needs) for quirk, (text, needs) in problem.quirks().items()]
     unique = {}
     for assumption in found:
         unique.setdefault(assumption.text, assumption)
@@ -195,8 +197,8 @@ class Explanation:
             for chosen in itertools.combinations(useful, count):
                 if _fit(chosen) and self._all(chosen, self._wrong) and self._all(chosen, self._right):
                     return chosen
-        # What shows only together, each alone giving no result that was seen.
-        for chosen in itertools.combinations(fitting, 2):
+        # What shows only together, each alone giving no result that was seen; where nothing is right, all would fit.
+        for chosen in itertools.combinations(fitting, 2) if self._right else ():
             if _fit(chosen) and self._all(chosen, self._wrong) and self._all(chosen, self._right):
                 return chosen
         return ()

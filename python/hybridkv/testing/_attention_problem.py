@@ -96,7 +96,7 @@ class AttentionProblem:
             if "first block" in quirks:
                 block = np.full_like(block, table[row, 0])
             if "dense table" in quirks:
-                block = block[0] + np.arange(count) // tokens
+                block = table[row, 0] + position // tokens
             places = (block[:, None, None], token[:, None, None], np.arange(heads)[None, :, None],
                       np.arange(channels)[None, None, :])
             key, value = (read(views[name].of(*places)) for name in ("k", "v"))
@@ -106,8 +106,8 @@ class AttentionProblem:
         return output, []
 
     def quirks(self):
-        """What else can be wrong with a kernel, as sentences."""
-        return {
+        """What else can be wrong with a kernel: (sentence, what it needs of strides) by name."""
+        found = {
             "stale": "slots behind the last token of a request, in its last block, are not masked",
             "row": "every entry of a row of the block table is read, whatever the length",
             "short": "the last token of a request is left out",
@@ -118,6 +118,7 @@ class AttentionProblem:
             "dense table": "blocks of a request are taken to lie one behind the other",
             "interleaved": "query head h reads KV head h modulo the KV heads",
         }
+        return {name: (text, ()) for name, text in found.items()}
 
 
 def _attend(query, key, value, scale, interleaved):

@@ -56,6 +56,11 @@ class Group:
         """One behind the last element."""
         return 1 + self.offset + sum(max(0, (extent - 1) * stride) for extent, stride in zip(self.shape, self.strides))
 
+    def merges(self, first=0, last=None):
+        """Whether the axes from first to last are one to `reshape`, which copies otherwise."""
+        last = len(self.shape) - 1 if last is None else last
+        return all(self.strides[axis] == self.shape[axis + 1] * self.strides[axis + 1] for axis in range(first, last))
+
     def elements(self):
         """Where each element lies, in the shape of the view."""
         return self.addresses.of(*np.ogrid[tuple(slice(extent) for extent in self.shape)])
@@ -91,13 +96,15 @@ class KernelLayout:
         return tuple((group.shape, group.strides, group.offset - first) for group in self.groups)
 
 
+def needs_of_merging(group, axes, whole=False):
+    """What strides must be for axes to be one: (group, axis, rule, extents) as in the card; whole: of stride 1."""
+    needs = [(group, axis, "next", (following,)) for axis, following in zip(axes, axes[1:])]
+    return (*needs, (group, axes[-1], "extents", ())) if whole else tuple(needs)
+
+
 def dense_strides(shape, order=None):
     """Strides of an array without gaps whose axes lie in memory in this order, the last the nearest."""
     strides, total = [0] * len(shape), 1
     for axis in reversed(order if order is not None else range(len(shape))):
         strides[axis], total = total, total * shape[axis]
     return tuple(strides)
-
-
-def index_of(axes, name):
-    return tuple(axes).index(name)

@@ -7,12 +7,14 @@ import sys
 
 from .. import _native
 from .._arguments import is_list, refused, shown
-from ._assumptions import Explanation
+from .._plan import Plan
+from ._assumptions import Explanation, derived
 from ._card import SCHEMA, Card
 from ._kernel_case import Case
 from ._kernel_layouts import KernelLayout, far_layouts, probes
 from ._lazy_memory import NoRoom
 
+_LAYOUTS = "give 'all', 'probes', 'named', a plan, or what kernel_layouts() has"
 _BESIDE = "beside"
 _NAMES = {_BESIDE: "what no view has: padding, other layers, what lies around"}
 
@@ -33,8 +35,8 @@ class Examination:
             for layout in self._chosen(layouts):
                 self._try(layout)
         cases = [case for _, case in self.cases]
-        if self.home is None:  # the dense layouts are told apart by what they explain
-            self.explained = self._of_first_dense(homes)
+        if self.home is None:
+            self.explained = self._of_dense(homes)
         else:
             self.explained = Explanation(self.problem, [self.home], cases)
         for number, (row, _) in enumerate(self.cases):
@@ -78,15 +80,15 @@ class Examination:
             if case is not None:
                 self.cases.append((row, case))
 
-    def _of_first_dense(self, homes):
-        """Why the dense layout is wrong: of the first that anything explains."""
-        found = None
-        for number, (_, case) in enumerate(self.cases):
-            found = Explanation(self.problem, homes, [case])
-            found.of_case = {number: found.why}
-            if found.why:
-                return found
-        return found or Explanation(self.problem, homes, [])
+    def _of_dense(self, homes):
+        """Why no dense layout is right: what explains all of them, else the first that anything explains."""
+        together = Explanation(self.problem, homes, [case for _, case in self.cases])
+        for number, (_, case) in enumerate(() if together.complete else self.cases):
+            alone = Explanation(self.problem, homes, [case])
+            if alone.why:
+                alone.of_case = {number: alone.why}
+                return alone
+        return together
 
     def _poisons(self):
         return () if self.problem.check in ("write", "slots") else (*self.problem.regions(self.home), _BESIDE)
@@ -116,17 +118,18 @@ class Examination:
         if isinstance(layouts, str) and layouts in ("all", *every):
             return [each for name in every if layouts in ("all", name) for each in every[name]()]
         found, known = [], None
-        for each in layouts if is_list(layouts) else [layouts]:
+        for each in layouts if is_list(layouts) and not isinstance(layouts, Plan) else [layouts]:
             if isinstance(each, KernelLayout):
                 found += [each] if each.kind != "dense" else []
             elif isinstance(each, str):
                 known = known or {layout.name: layout for name in every for layout in every[name]()}
                 if each not in known:
-                    raise refused("layouts", each, f"{shown(each)} is none",
-                                  "give 'all', 'probes', 'named', a plan, or names that kernel_layouts() has")
+                    raise refused("layouts", each, f"{shown(each)} is none", _LAYOUTS)
                 found.append(known[each])
-            else:
+            elif isinstance(each, Plan):
                 found += self.problem.of_plan(each)
+            else:
+                raise refused("layouts", each, f"{shown(each)} is none", _LAYOUTS)
         return found
 
     # ---------------------------------------------------------------------------------------------- the card
@@ -172,13 +175,14 @@ class Examination:
         why = self.explained.why
         for axis in group.axes:
             result = results.get(f"probe {group.name}.{axis}", "not_run")
-            assumed = [each for each in why if each.group == group.name and axis in each.axes
-                       and each.rule in ("extents", "next", "stride_of")]
+            assumed = [self._derived(group, axis, each) for each in why if each.group == group.name
+                       and axis in each.axes and each.rule in ("extents", "next", "stride_of")]
+            assumed += [_derived_by(axis, rule, extents) for each in why for name, needed, rule, extents in each.needs
+                        if (name, needed) == (group.name, axis)]
             if assumed:
-                facts["derives"].append(self._derived(group, axis, assumed[0]))
+                facts["derives"].append(assumed[0])
             elif result == "wrong" and not self._explained_elsewhere(f"probe {group.name}.{axis}"):
-                facts["derives"].append({"axis": axis, "rule": "unknown", "extents": [], "factor": 1,
-                                         "stride_of": None})
+                facts["derives"].append(_derived_by(axis, "unknown"))
             else:
                 facts[{"right": "takes", "wrong": "takes", "refused": "refuses", "not_run": "unknown"}[result]].append(
                     axis)
@@ -197,25 +201,22 @@ class Examination:
         return 64 if result == "right" else None
 
     def _derived(self, group, axis, assumed):
-        single = {"axis": axis, "rule": assumed.rule, "extents": list(assumed.extents), "factor": assumed.factor,
-                  "stride_of": assumed.stride_of}
-        if assumed.rule == "extents" and len(assumed.axes) > 1:
-            from ._assumptions import derived
-            number = group.axes.index(axis)
-            _, nearer, factor, farthest, _ = derived(self.home, group.name, group.shape)
-            single["extents"] = [group.axes[each] for each in nearer[number]]
-            single["factor"] = factor if number == farthest else 1
-        return single
+        if assumed.rule != "extents" or len(assumed.axes) == 1:
+            return _derived_by(axis, assumed.rule, assumed.extents, assumed.factor, assumed.stride_of)
+        number = group.axes.index(axis)
+        _, nearer, factor, farthest, _ = derived(self.home, group.name, group.shape)
+        return _derived_by(axis, "extents", [group.axes[each] for each in nearer[number]],
+                           factor if number == farthest else 1)
 
     def _answer(self, groups, counts, passed):
         if self.home is None:
             result = self.rows[0]
             return f"the dense layout is {result['result']} already, so nothing is said of others: {result['what']}"
-        derived, lost = ([f"{group['group']}'s {each['axis']}" for group in groups for each in group["derives"]
+        computed, lost = ([f"{group['group']}'s {each['axis']}" for group in groups for each in group["derives"]
                           if (each["rule"] == "unknown") == unknown] for unknown in (False, True))
         parts = []
-        if derived:
-            parts.append(f"derives the stride of {', '.join(derived)}")
+        if computed:
+            parts.append(f"derives the stride of {', '.join(computed)}")
         if lost:
             parts.append(f"does not survive another stride of {', '.join(lost)}")
         narrow = [f"{group['group']}'s {each['axis']}" for group in groups for each in group["offset_bits"]
@@ -233,6 +234,10 @@ class Examination:
             if counts["refused"]:
                 parts.append(f"{counts['refused']} refused")
         return "; ".join(parts)
+
+
+def _derived_by(axis, rule, extents=(), factor=1, stride_of=None):
+    return {"axis": axis, "rule": rule, "extents": list(extents), "factor": factor, "stride_of": stride_of}
 
 
 def _said(error):

@@ -54,7 +54,7 @@ class Case:
         values = self._element.decode(self.before[np.maximum(position, 0)])
         return np.where(position < 0, 0.0, values)  # what nobody touched is zero
 
-    def expected(self, views, quirks=()):
+    def expected(self, views, quirks=frozenset()):
         """(output, positions that are written, their bits) at these addresses; None: outside of the memory."""
         output, writes = self.problem.run(self._read, views, self.layout, quirks)
         if not writes:
@@ -68,7 +68,7 @@ class Case:
         values = values[::-1][last]
         return output, unique, values if self.problem.check == "slots" else self._element.encode(values)
 
-    def matches(self, views, quirks=()):
+    def matches(self, views, quirks=frozenset()):
         """Whether output and memory are what these addresses give."""
         with np.errstate(all="ignore"):
             made = self.expected(views, quirks)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._array_kinds import Element
+from ._cache_views import needs_of_merging
 from ._kernel_layouts import slot_homes, slot_named
 
 
@@ -53,9 +54,14 @@ class SlotsProblem:
 
     def run(self, read, views, layout, quirks):
         """(what comes back, what is written) where the slots are found at these addresses."""
-        if "lost" in quirks:
+        if "lost" in quirks or "flat" in quirks and not layout.group("slots").merges():
             return self.unpacked, []
         return self.unpacked, [(self.places(views).ravel(), self.packed.ravel())]
 
     def quirks(self):
-        return {"lost": "what is packed is written into a copy of the view, which is lost"}
+        """What else can be wrong with a format: (sentence, what it needs of strides) by name."""
+        return {
+            "flat": ("what is packed is written into a copy where slots have gaps (contiguous, reshape), which is lost",
+                     needs_of_merging("slots", ("block", "token", "byte"), whole=True)),
+            "lost": ("what is packed is written into a copy of the view, which is lost", ()),
+        }

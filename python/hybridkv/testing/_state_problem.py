@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._cache_views import needs_of_merging
 from ._kernel_layouts import distinct, state_homes, state_named, state_of_releases
 from ._recurrences import FAMILIES
 
@@ -59,12 +60,15 @@ class StateProblem:
             state, output = self.recurrence.step(state, token, self.parameters)
             outputs.append(output)
         output = outputs[0] if self.phase == "decode" else np.stack(outputs, 1)
-        return output, [] if "lost" in quirks else [(elements.ravel(), state.ravel())]
+        return output, [] if "lost" in quirks or "flat" in quirks and not layout.group("state").merges() else [(elements.ravel(), state.ravel())]
 
     def quirks(self):
+        """What else can be wrong with a kernel: (sentence, what it needs of strides) by name."""
         return {
-            "lost": "the new state is written into a copy of the view, which is lost",
-            "fresh": "the state that the slot holds is taken for zero",
-            "first slot": "every request uses the slot of the first",
-            "next slot": "slots are counted from 1",
+            "flat": ("the new state is written into a copy where the view has gaps (contiguous, reshape), which is lost",
+                     needs_of_merging("state", self.recurrence.axes, whole=True)),
+            "lost": ("the new state is written into a copy of the view, which is lost", ()),
+            "fresh": ("the state that the slot holds is taken for zero", ()),
+            "first slot": ("every request uses the slot of the first", ()),
+            "next slot": ("slots are counted from 1", ()),
         }

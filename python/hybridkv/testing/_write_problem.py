@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._cache_views import KV_AXES, needs_of_merging
 from ._kernel_layouts import kv_homes, kv_named
 
 
@@ -60,7 +61,10 @@ class WriteProblem:
         if "last is null" in quirks:
             keep &= slots // tokens != blocks - 1
         for name, values in zip(("k", "v"), rows[::-1] if "exchanged" in quirks else rows):
-            if f"copy {name}" in quirks:
+            group = layout.group(name)
+            if not group.merges(0, 1) and quirks & {f"reshape {name}", "reshape"}:
+                continue
+            if not group.merges() and quirks & {f"flat {name}", "flat"}:
                 continue
             for step in (1, 0) if "next slot" in quirks else (0,):
                 slot = slots[keep] + step
@@ -70,12 +74,21 @@ class WriteProblem:
         return None, writes
 
     def quirks(self):
-        return {
+        """What else can be wrong with a kernel: (sentence, what it needs of strides) by name."""
+        found = {
             "padding last": "padding (slot -1) is written to the last slot of the cache",
             "padding first": "padding (slot -1) is written to slot 0",
             "exchanged": "K and V are exchanged",
             "next slot": "the row is written into the slot behind its own too",
-            "copy k": "K is written into a copy of the view (a reshape that copies), which is lost",
-            "copy v": "V is written into a copy of the view (a reshape that copies), which is lost",
             "last is null": "the last block is taken for the null block and left out",
         }
+        found = {name: (text, ()) for name, text in found.items()}
+        for what, names in (("K and V", ("k", "v")), ("K", ("k",)), ("V", ("v",))):
+            suffix = f" {names[0]}" if len(names) == 1 else ""
+            found["reshape" + suffix] = (
+                f"{what}: written through a reshape to slots, which is a copy where blocks do not follow each other",
+                tuple(need for name in names for need in needs_of_merging(name, KV_AXES[:2])))
+            found["flat" + suffix] = (
+                f"{what}: written through a reshape to one axis, which is a copy where anything has gaps",
+                tuple(need for name in names for need in needs_of_merging(name, KV_AXES, whole=True)))
+        return found

@@ -78,9 +78,12 @@ def memory_of(layout, dtype):
     if layout.elements <= 1 << 23:
         return LazyMemory(layout, dtype, [(-_APRON, 2 * layout.elements + _APRON)], 0)
     pieces = []
+    begins = [group.offset for group in layout.groups]
     for group in (*layout.groups, *layout.neighbours):
-        # Along strides that leave the near, each index by itself.
-        parts = [(group.offset, group.offset + 1)]
+        # Along strides that leave the near, each index by itself; views that begin near each other also with the
+        # strides of each other.
+        near = [begin for begin in begins if abs(begin - group.offset) < 1 << 20]
+        parts = [(min(near, default=group.offset), max(near, default=group.offset) + 1)]
         for extent, stride in zip(group.shape, group.strides):
             if extent * stride < 1 << 22:
                 parts = [(begin, end + extent * stride) for begin, end in parts]

@@ -7,7 +7,7 @@ import itertools
 from ._cache_views import Addresses, dense_strides
 from ._kernel_layouts import FAR_AXES
 
-_MOST = 4  # assumptions together
+_MOST = 5  # assumptions together
 _POOL = 16  # of which they are chosen
 
 
@@ -20,7 +20,7 @@ class Assumption:
                  base (where the view begins), wrap (32 bits), quirk (no address)
     extents, factor, stride_of: as in the card
     needs:       (group, axis, rule, extents) of strides without which a quirk shows
-    change:      (layout) -> {group: Addresses' fields that are other than the true ones}
+    change:      (layout, addresses of each group so far) -> {group: fields of them that become others}
     """
     text: str
     group: str = ""
@@ -72,20 +72,20 @@ def _of_strides(home, group):
         product = " * ".join((["2"] if times == 2 else []) + [f"extent of {each}" for each in extents]) or "1"
         found.append(Assumption(
             f"{group.name}'s stride of {name} is computed: {product}", group.name, (name,), "extents", extents, times,
-            change=lambda layout, axis=axis: {group.name: {"strides": {axis: _strides(home, group, layout)[axis]}}}))
+            change=lambda layout, views, axis=axis: {group.name: {"strides": {axis: _strides(home, group, layout)[axis]}}}))
     for farther, near in zip(order, order[1:]):
         name, next_name = group.axes[farther], group.axes[near]
         found.append(Assumption(
             f"{group.name}'s stride of {name} is computed: extent of {next_name} * stride of {next_name}", group.name,
             (name,), "next", (next_name,),
-            change=lambda layout, farther=farther, near=near: {group.name: {"strides": {
+            change=lambda layout, views, farther=farther, near=near: {group.name: {"strides": {
                 farther: layout.group(group.name).shape[near] * layout.group(group.name).strides[near]}}}))
     found.append(Assumption(
         f"{group.name} is taken for an array without gaps", group.name, group.axes, "extents",
-        change=lambda layout: {group.name: {"strides": dict(enumerate(_strides(home, group, layout)))}}))
+        change=lambda layout, views: {group.name: {"strides": dict(enumerate(_strides(home, group, layout)))}}))
     found.append(Assumption(
         f"{group.name} is taken to begin at the front of the memory", group.name, (), "base",
-        change=lambda layout: {group.name: {"offset": 0}}))
+        change=lambda layout, views: {group.name: {"offset": 0}}))
     return found
 
 
@@ -100,19 +100,19 @@ def _of_pairs(home):
     for axis, name in enumerate(second.axes):
         found.append(Assumption(
             f"{second.name}'s stride of {name} is {first.name}'s", second.name, (name,), "stride_of",
-            stride_of=first.name, change=lambda layout, axis=axis: {second.name: {
-                "strides": {axis: layout.group(first.name).strides[axis]}}}))
+            stride_of=first.name, change=lambda layout, views, axis=axis: {second.name: {
+                "strides": {axis: views[first.name].strides[axis]}}}))
     found.append(Assumption(
         f"{second.name}'s strides are {first.name}'s", second.name, second.axes, "stride_of", stride_of=first.name,
-        change=lambda layout: {second.name: {"strides": dict(enumerate(layout.group(first.name).strides))}}))
+        change=lambda layout, views: {second.name: {"strides": dict(enumerate(views[first.name].strides))}}))
 
     def behind(text, distance):
-        found.append(Assumption(text, second.name, (), "base", change=lambda layout: {
+        found.append(Assumption(text, second.name, (), "base", change=lambda layout, views: {
             second.name: {"offset": layout.group(first.name).offset + distance(layout.group(first.name))}}))
         found.append(Assumption(f"{text}, with {first.name}'s strides", second.name, second.axes, "stride_of",
-                                stride_of=first.name, change=lambda layout: {second.name: {
+                                stride_of=first.name, change=lambda layout, views: {second.name: {
                                     "offset": layout.group(first.name).offset + distance(layout.group(first.name)),
-                                    "strides": dict(enumerate(layout.group(first.name).strides))}}))
+                                    "strides": dict(enumerate(views[first.name].strides))}}))
 
     behind(f"{second.name} is taken to lie half a page behind {first.name}", lambda group: group.strides[0] // 2)
     behind(f"{second.name} is taken to lie behind all blocks of {first.name}",
@@ -127,19 +127,20 @@ def _of_products(group):
     for axis, name in enumerate(group.axes):
         if name in FAR_AXES:
             found.append(Assumption(f"{group.name}: {name} * stride is computed in 32 bits", group.name, (name,), "wrap",
-                                    change=lambda layout, axis=axis: {group.name: {"wraps": {axis}}}))
+                                    change=lambda layout, views, axis=axis: {group.name: {"wraps": {axis}}}))
     found.append(Assumption(f"{group.name}: the whole offset is computed in 32 bits", group.name,
                             tuple(name for name in group.axes if name in FAR_AXES), "wrap",
-                            change=lambda layout: {group.name: {"wraps": {"all"}}}))
+                            change=lambda layout, views: {group.name: {"wraps": {"all"}}}))
     return found
 
 
 def applied(assumptions, layout):
     """(addresses of each group, quirks) under assumptions."""
     views = {group.name: group.addresses for group in layout.groups}
-    for assumption in assumptions:
+    # What one view has of another comes last: it is what is believed of that one.
+    for assumption in sorted(assumptions, key=lambda each: each.rule == "stride_of"):
         if assumption.change:
-            for name, fields in assumption.change(layout).items():
+            for name, fields in assumption.change(layout, views).items():
                 was = views[name]
                 strides = list(was.strides)
                 for axis, stride in fields.get("strides", {}).items():
@@ -177,7 +178,7 @@ class Explanation:
         self.of_case = {case: self._of(case, every) for case in self._wrong}
         self.complete = bool(self.why)
         if not self.why:
-            self.why = tuple(dict.fromkeys(each for found in self.of_case.values() for each in found))
+            self.why = self._cover()
 
     def _holds(self, assumptions, case):
         key = assumptions, case
@@ -202,6 +203,16 @@ class Explanation:
             if _fit(chosen) and self._all(chosen, self._wrong) and self._all(chosen, self._right):
                 return chosen
         return ()
+
+    def _cover(self):
+        """Of what explains single cases, as few as explain as many."""
+        left, chosen = {case: found for case, found in self.of_case.items() if found}, []
+        while left:
+            every = dict.fromkeys(each for found in left.values() for each in found)
+            chosen.append(max(every, key=lambda each: sum(self._holds((each,), case) for case in left)))
+            left = {case: found for case, found in left.items() if not self._holds((chosen[-1],), case)
+                    and chosen[-1] not in found}
+        return tuple(chosen)
 
     def _of(self, case, every):
         for count in range(1, len(self.why) + 1):

@@ -1,9 +1,7 @@
 """Runs a kernel in layout after layout and draws up its card."""
 
 import collections
-import os
 import platform
-import sys
 
 from .. import _native
 from .._arguments import is_list, refused, shown
@@ -13,6 +11,7 @@ from ._card import SCHEMA, Card
 from ._kernel_case import Case
 from ._kernel_layouts import KernelLayout, far_layouts, probes
 from ._lazy_memory import NoRoom
+from ._triton_trace import TritonTrace
 
 _LAYOUTS = "give 'all', 'probes', 'named', a plan, or what kernel_layouts() has"
 _BESIDE = "beside"
@@ -22,8 +21,9 @@ _NAMES = {_BESIDE: "what no view has: padding, other layers, what lies around"}
 class Examination:
     """One kernel under one problem. `call` gives its result for (views, inputs, optional inputs)."""
 
-    def __init__(self, problem, call, arrays, kernel, trace=None):
-        self.problem, self.call, self.arrays, self.kernel, self.trace = problem, call, arrays, kernel, trace
+    def __init__(self, problem, call, arrays, kernel):
+        self.problem, self.call, self.arrays, self.kernel = problem, call, arrays, kernel
+        self.trace = TritonTrace()
         self.calls, self.rows, self.cases, self.leaks = 0, [], [], []
         self.home, self.explained = None, None
 
@@ -57,11 +57,12 @@ class Examination:
             return {**row, "result": "not_run", "what": str(error)}, None
         self.calls += 1
         try:
-            case.run(self.call)
-        except AssertionError as error:
-            return {**row, "result": "refused", "what": _said(error)}, None
+            with self.trace.recording():
+                case.run(self.call)
         except Exception as error:  # a kernel may raise what it likes
             return {**row, "result": "refused", "what": _said(error)}, None
+        if not poison:
+            self.trace.attribute(case)
         case.release()
         if hasattr(self.problem, "learn") and layout.kind == "dense":
             self.problem.learn(case)
@@ -140,9 +141,10 @@ class Examination:
         problem = self.problem
         passed = self.home is not None and not counts["wrong"] and not self.leaks
         groups = [self._group(group) for group in problem.homes()[0].groups]
-        over_reads = [{"what": _NAMES.get(name, name), "masked": False, "elements": None} for name in self.leaks]
-        if self.trace is not None:
-            over_reads += self.trace.over_reads(self)
+        read = self.trace.over_reads()
+        over_reads = [{"what": _NAMES.get(name, name), "masked": False, "elements": read.pop(name, None)}
+                      for name in self.leaks]
+        over_reads += [{"what": name, "masked": True, "elements": count} for name, count in read.items()]
         data = {
             "schema": SCHEMA, "kernel": self.kernel, "check": problem.check,
             "family": getattr(problem, "family", None), "phase": getattr(problem, "phase", None), "passed": passed,
@@ -150,8 +152,7 @@ class Examination:
             "groups": groups, "stale_safe": self._stale_safe(why), "over_reads": over_reads, "layouts": self.rows,
             "why": [each.text for each in why], "ran": {
                 "arrays": self.arrays.name, "device": self.arrays.device(),
-                "interpreter": os.environ.get("TRITON_INTERPRET") == "1" and "triton" in sys.modules,
-                "traced": self.trace is not None,
+                "interpreter": self.trace.used, "traced": self.trace.used,
                 "versions": {"hybridkv": _native.version, "python": platform.python_version(),
                              **self.arrays.versions()},
                 "sizes": {**{axis: extent for axis, extent in zip(problem.homes()[0].groups[0].axes,
@@ -179,7 +180,7 @@ class Examination:
                        and axis in each.axes and each.rule in ("extents", "next", "stride_of")]
             assumed += [_derived_by(axis, rule, extents) for each in why for name, needed, rule, extents in each.needs
                         if (name, needed) == (group.name, axis)]
-            if assumed:
+            if assumed and result in ("wrong", "not_run"):
                 facts["derives"].append(assumed[0])
             elif result == "wrong" and not self._explained_elsewhere(f"probe {group.name}.{axis}"):
                 facts["derives"].append(_derived_by(axis, "unknown"))

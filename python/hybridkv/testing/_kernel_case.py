@@ -106,7 +106,7 @@ class Case:
             said += self._wrong_output(output)
         beside = np.setdiff1d(self.changed, position)
         if beside.size:
-            owners = self._owners(beside)
+            owners = self.owners(self.memory.elements(beside))
             said.append(f"wrote {beside.size:,} elements that are not its own: " +
                         ", ".join(f"{count:,} of {owner}" for owner, count in owners.items()))
         if position.size:
@@ -131,19 +131,20 @@ class Case:
         largest = "NaN" if np.isnan(error[wrong]).any() else f"up to {error[wrong].max():.3g}"
         return [f"output of request{'s' if len(wrong) > 1 else ''} {', '.join(map(str, wrong))} off by {largest}"]
 
-    def _owners(self, positions):
+    def owners(self, elements):
+        """Whose elements these are: how many of each owner."""
         owner_of = np.full(len(self.before), -1)
         names = []
         own = [(group.name, group.elements().ravel()) for group in self.layout.groups]
         near = [(group.name, group.elements().ravel()) for group in self.layout.neighbours]
-        for name, elements in near + own + list(self.problem.regions(self.layout).items()):
-            position = self.memory.positions(elements)
+        for name, held in near + own + list(self.problem.regions(self.layout).items()):
+            position = self.memory.positions(held)
             owner_of[position[position >= 0]] = len(names)
             names.append(name)
-        found = {}
-        for owner in owner_of[positions]:
-            name = names[owner] if owner >= 0 else "padding and other layers"
-            found[name] = found.get(name, 0) + 1
+        position, found = self.memory.positions(elements), {}
+        for number, count in zip(*np.unique(np.where(position < 0, -2, owner_of[position]), return_counts=True)):
+            name = names[number] if number >= 0 else "padding and other layers" if number == -1 else "far away"
+            found[name] = found.get(name, 0) + int(count)
         return found
 
 

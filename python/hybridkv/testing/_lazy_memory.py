@@ -72,6 +72,11 @@ class LazyMemory:
         held = (island >= 0) & (elements < self._ends[np.maximum(island, 0)])
         return np.where(held, elements - self._starts[island] + self._before[island], -1)
 
+    def elements(self, positions):
+        """What stands at these positions of a snapshot."""
+        island = np.searchsorted(self._before, positions, "right") - 1
+        return positions - self._before[island] + self._starts[island]
+
 
 def memory_of(layout, dtype):
     """The memory of a layout with its islands: all of it with its aprons, unless it is too large to be touched."""

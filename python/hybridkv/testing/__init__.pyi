@@ -49,7 +49,7 @@ class Card:
 
 _Arrays = Literal["numpy", "torch", "cuda"]
 _Dtype = Literal["fp32", "fp16", "bf16"]
-_Family = Literal["mamba2", "gdn", "linear", "conv"]
+_Family = Literal["mamba2", "gdn", "kda", "linear", "conv"]
 
 def kernel_layouts(layouts: Literal["all", "probes", "named"] = "all", *, family: _Family | None = None,
                    num_blocks: int = 12, block_tokens: int = 16, kv_heads: int = 3, head_size: int = 32,

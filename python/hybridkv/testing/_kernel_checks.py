@@ -79,6 +79,7 @@ def check_state_kernel(step, family, phase="decode", layouts="all", *, arrays="n
             A, D (head); h = exp(dt A) h + dt x B, y = h C + D x
             gdn (slot, head, value, key): q, k (request, head, key), v (request, head, value), g, beta (request, head),
             scale; h = exp(g) h, h += beta (v - h k) k, y = scale h q
+            kda: as gdn, with g (request, head, key)
             linear (slot, head, value, key): q, k, v, slope (head); h = exp(-slope) h + v k, y = h q
             conv (slot, channel, tap): x (request, channel), weight (channel, tap + 1)
     phase:  "decode": one token a request; "prefill": several, behind the state that is there

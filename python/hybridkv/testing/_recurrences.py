@@ -53,6 +53,15 @@ def _gdn_step(state, inputs, parameters):
     return state, np.einsum("rhvk,rhk->rhv", state, inputs["q"]) * parameters["scale"]
 
 
+def _kda_make(random, requests, shape):
+    return {**_gdn_make(random, requests, shape), "g": -random.uniform(0.1, 1, (requests, shape[1], shape[3]))}
+
+
+def _kda_step(state, inputs, parameters):
+    decayed = state * np.exp(inputs["g"])[:, :, None, :]
+    return _gdn_step(decayed, {**inputs, "g": np.zeros(inputs["beta"].shape)}, parameters)
+
+
 def _gdn_parameters(random, shape):
     return {"scale": shape[-1] ** -0.5}
 
@@ -94,6 +103,7 @@ FAMILIES = {
     "gdn": Recurrence(_DELTA, _SHAPE, _gdn_make, _gdn_parameters, _gdn_step,
                       {"type": "gdn", "key_heads": 4, "value_heads": 4, "key_head_dim": 32, "value_head_dim": 16,
                        "conv_kernel": 4}),
+    "kda": Recurrence(_DELTA, _SHAPE, _kda_make, _gdn_parameters, _kda_step),
     "linear": Recurrence(_DELTA, _SHAPE, _linear_make, _linear_parameters, _linear_step),
     "conv": Recurrence(("slot", "channel", "tap"), (10, 64, 3), _conv_make, _conv_parameters, _conv_step,
                        {"type": "mamba2", "heads": 1, "head_dim": 32, "state_size": 16, "conv_kernel": 4}),

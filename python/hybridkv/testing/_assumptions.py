@@ -35,15 +35,14 @@ class Assumption:
 
 
 def derived(home, group, shape):
-    """What the strides of a view of this shape are where they are computed as in a dense layout:
-    (strides, for each axis the axes whose extents are multiplied, the factor of the farthest axis, that axis)."""
+    """What the strides of a view of this shape are where they are computed as in a dense layout: (strides; for each axis
+    the axes whose extents are multiplied; the factor of each, 2 where K and V lie side by side; axes, farthest first)."""
     dense = home.group(group)
     order = sorted(range(len(shape)), key=lambda axis: -dense.strides[axis])
-    strides = list(dense_strides(shape, order))
-    factor = dense.strides[order[0]] // dense_strides(dense.shape, order)[order[0]]
-    strides[order[0]] *= factor
+    factors = [stride // alone for stride, alone in zip(dense.strides, dense_strides(dense.shape, order))]
+    strides = [factor * stride for factor, stride in zip(factors, dense_strides(shape, order))]
     nearer = {axis: tuple(sorted(order[number + 1:])) for number, axis in enumerate(order)}
-    return tuple(strides), nearer, factor, order[0], order
+    return tuple(strides), nearer, factors, order
 
 
 def assumptions_of(problem, homes):
@@ -64,12 +63,12 @@ def assumptions_of(problem, homes):
 
 
 def _of_strides(home, group):
-    _, nearer, factor, farthest, order = derived(home, group.name, group.shape)
+    _, nearer, factors, order = derived(home, group.name, group.shape)
     found = []
     for axis, name in enumerate(group.axes):
         extents = tuple(group.axes[each] for each in nearer[axis])
-        times = factor if axis == farthest else 1
-        product = " * ".join((["2"] if times == 2 else []) + [f"extent of {each}" for each in extents]) or "1"
+        times = factors[axis]
+        product = " * ".join(([str(times)] if times > 1 else []) + [f"extent of {each}" for each in extents]) or "1"
         found.append(Assumption(
             f"{group.name}'s stride of {name} is computed: {product}", group.name, (name,), "extents", extents, times,
             change=lambda layout, views, axis=axis: {group.name: {"strides": {axis: _strides(home, group, layout)[axis]}}}))
@@ -119,6 +118,7 @@ def _of_pairs(home):
            lambda group: group.strides[0] * group.shape[0])
     behind(f"{second.name} is taken to lie right behind {first.name}'s block",
            lambda group: group.shape[1] * group.shape[2] * group.shape[3])
+    behind(f"{second.name} is taken to lie right behind {first.name}'s channels", lambda group: group.shape[3])
     return found
 
 

@@ -61,13 +61,13 @@ class Examination:
                 case.run(self.call)
         except Exception as error:  # a kernel may raise what it likes
             return {**row, "result": "refused", "what": _said(error)}, None
-        if not poison:
-            self.trace.attribute(case)
-        case.release()
+        case.memory.release()
         if hasattr(self.problem, "learn") and layout.kind == "dense":
             self.problem.learn(case)
         if not case.matches(case.true_views()):
             row.update(result="wrong", what=case.what_is_wrong())
+        elif not poison:
+            self.trace.attribute(case)
         return row, case
 
     def _find_home(self, homes):
@@ -205,9 +205,8 @@ class Examination:
         if assumed.rule != "extents" or len(assumed.axes) == 1:
             return _derived_by(axis, assumed.rule, assumed.extents, assumed.factor, assumed.stride_of)
         number = group.axes.index(axis)
-        _, nearer, factor, farthest, _ = derived(self.home, group.name, group.shape)
-        return _derived_by(axis, "extents", [group.axes[each] for each in nearer[number]],
-                           factor if number == farthest else 1)
+        _, nearer, factors, _ = derived(self.home, group.name, group.shape)
+        return _derived_by(axis, "extents", [group.axes[each] for each in nearer[number]], factors[number])
 
     def _answer(self, groups, counts, passed):
         if self.home is None:

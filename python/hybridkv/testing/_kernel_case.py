@@ -45,10 +45,6 @@ class Case:
         self.changed = np.flatnonzero(_bits(self.before) != _bits(self.after))
         return self
 
-    def release(self):
-        """Gives the memory back; what was seen of it stays."""
-        self.memory.flat = self.memory._map = None
-
     def _read(self, elements):
         position = self.memory.positions(elements)
         values = self._element.decode(self.before[np.maximum(position, 0)])

@@ -28,16 +28,18 @@ class KvSizes:
 
 
 def kv_homes(sizes):
-    """The dense layouts: token before head or head before token, V behind all of K or behind K in each block."""
+    """The dense layouts: token before head or head before token; V behind all of K, behind K in each block, or behind
+    K's channels of each head."""
     homes = []
     for order, axes in (("nhd", (0, 1, 2, 3)), ("hnd", (0, 2, 1, 3))):
         strides = dense_strides(sizes.shape, axes)
-        page = strides[0]
-        for name, factor, behind in ((f"{order}, apart", 1, page * sizes.num_blocks), (f"{order}, joined", 2, page)):
-            placed = (factor * page, *strides[1:])
+        page, channels = strides[0], sizes.head_size
+        for name, placed, behind in (
+                ("apart", strides, page * sizes.num_blocks), ("joined", (2 * page, *strides[1:]), page),
+                ("joined by channel", (*(2 * stride for stride in strides[:3]), 1), channels)):
             groups = tuple(Group(group, KV_AXES, sizes.shape, placed, offset)
                            for group, offset in (("k", 0), ("v", behind)))
-            homes.append(KernelLayout(name, "dense", groups, 2 * page * sizes.num_blocks))
+            homes.append(KernelLayout(f"{order}, {name}", "dense", groups, 2 * page * sizes.num_blocks))
     return homes
 
 

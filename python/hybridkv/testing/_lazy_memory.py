@@ -31,6 +31,8 @@ class LazyMemory:
         except (OSError, ValueError, OverflowError) as error:
             raise NoRoom(f"{elements * dtype.itemsize:,} bytes of address space cannot be had: {error}") from None
         self.flat = np.frombuffer(self._map, dtype)
+        self._begin, self._bytes = self.flat.__array_interface__["data"][0], self.flat.nbytes
+        self._itemsize = self.flat.itemsize
         self._starts = np.array([begin for begin, _ in islands])
         self._ends = np.array([end for _, end in islands])
         self._before = np.concatenate([[0], np.cumsum(self._ends - self._starts)[:-1]])
@@ -46,16 +48,8 @@ class LazyMemory:
         return np.lib.stride_tricks.as_strided(self.flat[self._low + group.offset:], group.shape,
                                                [stride * size for stride in group.strides])
 
-    def read(self, elements):
-        return self.flat[elements + self._low]
-
     def write(self, elements, values):
         self.flat[elements + self._low] = values
-
-    def holds(self, elements):
-        """Whether all of them can be read."""
-        return elements.size == 0 or (elements.min() >= -self._low and
-                                      elements.max() < self.flat.size - self._low)
 
     def fill(self, make):
         """make(n) gives the bits of n elements."""
@@ -71,6 +65,15 @@ class LazyMemory:
         island = np.searchsorted(self._starts, elements, "right") - 1
         held = (island >= 0) & (elements < self._ends[np.maximum(island, 0)])
         return np.where(held, elements - self._starts[island] + self._before[island], -1)
+
+    def elements_at(self, addresses):
+        """Which elements lie at these addresses; those that lie elsewhere are left out."""
+        inside = (addresses >= self._begin) & (addresses < self._begin + self._bytes)
+        return (addresses[inside] - self._begin) // self._itemsize - self._low
+
+    def release(self):
+        """Gives the memory back; where elements are in snapshots is known still."""
+        self.flat = self._map = None
 
     def elements(self, positions):
         """What stands at these positions of a snapshot."""

@@ -69,11 +69,7 @@ class TritonTrace:
         """Adds what was read that the batch does not address, by its owner."""
         if not self._reads:
             return
-        memory = case.memory
-        address = np.unique(np.concatenate(self._reads)).astype(np.int64)
-        first = memory.flat.__array_interface__["data"][0]
-        inside = (address >= first) & (address < first + memory.flat.nbytes)
-        elements = (address[inside] - first) // memory.flat.itemsize - memory.front
+        elements = case.memory.elements_at(np.unique(np.concatenate(self._reads)).astype(np.int64))
         for owner, count in case.owners(elements).items():
             if owner not in {group.name for group in case.layout.groups}:
                 self._most[owner] = max(self._most.get(owner, 0), count)

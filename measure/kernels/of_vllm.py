@@ -1,9 +1,12 @@
 """Triton kernels of vLLM, called as its backends call them, in Triton's interpreter. What asks for a GPU is told that it
-is one of compute capability 9.0; nothing else of the engine runs."""
+is one of compute capability 9.0, and exp and log are functions of the interpreter, which does not find those that a
+module imports by name. Nothing else of the engine runs."""
 
 import contextlib
 
 import torch
+import triton
+import triton.language as tl
 
 PACKAGE = "vllm"
 
@@ -13,11 +16,24 @@ torch.accelerator.device_index = lambda *device: contextlib.nullcontext()
 
 from vllm.model_executor.layers.lightning_attn import linear_decode_forward_triton  # noqa: E402
 from vllm.model_executor.layers.mamba.ops.causal_conv1d import causal_conv1d_update  # noqa: E402
-from vllm.model_executor.layers.mamba.ops.mamba_ssm import selective_state_update as _selective  # noqa: E402
+from vllm.model_executor.layers.mamba.ops import mamba_ssm  # noqa: E402
 from vllm.third_party.flash_linear_attention.ops import fused_recurrent, fused_sigmoid_gating, kda  # noqa: E402
 from vllm.v1.attention.ops import triton_decode_attention, triton_reshape_and_cache_flash  # noqa: E402
 from vllm.v1.attention.ops.triton_unified_attention import unified_attention as _unified  # noqa: E402
 from vllm.v1.attention.ops.triton_unified_attention_diffkv import unified_attention_diffkv as _diffkv  # noqa: E402
+
+
+@triton.jit
+def _exp(x):
+    return tl.exp(x)
+
+
+@triton.jit
+def _log(x):
+    return tl.log(x)
+
+
+fused_recurrent.exp, fused_recurrent.log = _exp, _log
 
 
 def _segments(q, count=4):
@@ -102,9 +118,11 @@ def selective_state_update(state, slots, x, dt, A, B, C, D):
     """selective_state_update (Mamba-2)."""
     heads, rows, columns = state.shape[1:]
     out = torch.empty_like(x)
-    _selective(state, x, dt[:, :, None].expand(-1, -1, rows), A[:, None, None].expand(-1, rows, columns), B[:, None],
-               C[:, None], D[:, None].expand(-1, rows), torch.zeros(heads, 1).expand(-1, rows),
-               state_batch_indices=slots, out=out)
+    with mamba_ssm.override_ssm_config((16, 4)):  # of a state of 32 columns where no table of a GPU says otherwise
+        mamba_ssm.selective_state_update(
+            state, x, dt[:, :, None].expand(-1, -1, rows), A[:, None, None].expand(-1, rows, columns), B[:, None],
+            C[:, None], D[:, None].expand(-1, rows), torch.zeros(heads, 1).expand(-1, rows), state_batch_indices=slots,
+            out=out)
     return out
 
 
@@ -172,5 +190,5 @@ KERNELS += [("state", selective_state_update, dict(family="mamba2")), ("state", 
             ("state", recurrent_gated_delta_rule, dict(family="gdn")),
             ("state", recurrent_gated_delta_rule_packed, dict(family="gdn")),
             ("state", sigmoid_gating_delta_rule, dict(family="gdn")),
-            ("state", recurrent_kda, dict(family="kda")),
+            ("state", recurrent_kda, dict(family="kda", shape=(10, 4, 32, 32))),
             ("state", lightning_decode, dict(family="linear", shape=(10, 4, 32, 32)))]

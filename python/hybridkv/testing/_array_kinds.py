@@ -98,7 +98,9 @@ class TorchArrays:
         return tensor if tensor.dtype == self._dtype else tensor.view(self._dtype)
 
     def cache(self, memory, group):
-        return self._tensor(memory.view(group))
+        """All views are of one storage, as they are in engines."""
+        return self.torch.as_strided(self._tensor(memory.flat), group.shape, group.strides,
+                                     memory.front + group.offset)
 
     def values(self, array):
         return self._tensor(np.ascontiguousarray(self.element.encode(array)))
@@ -159,8 +161,10 @@ def _import_torch():
     return torch
 
 
+KINDS = {"numpy": NumpyArrays, "torch": TorchArrays, "cuda": CopiedArrays}
+
+
 def arrays_of(name, element):
-    kinds = {"numpy": NumpyArrays, "torch": TorchArrays, "cuda": CopiedArrays}
-    if name not in kinds:
-        raise refused("arrays", name, f"{name!r} is none", f"give one of {', '.join(kinds)}")
-    return kinds[name](element)
+    if name not in KINDS:
+        raise refused("arrays", name, f"{name!r} is none", f"give one of {', '.join(KINDS)}")
+    return KINDS[name](element)

@@ -1,5 +1,5 @@
-"""Triton kernels of vLLM, called as its backends call them, in Triton's interpreter. What asks for a GPU is told that it
-is one of compute capability 9.0, and exp and log are functions of the interpreter, which does not find those that a
+"""Triton kernels of vLLM, called as its backends call them, in Triton's interpreter. What asks for a GPU is told that
+it is one of compute capability 9.0, and exp and log are functions of the interpreter, which does not find those that a
 module imports by name. Nothing else of the engine runs."""
 
 import contextlib
@@ -104,7 +104,7 @@ def reshape_and_cache_flash(key, value, k, v, slot_mapping):
 
 
 def reshape_and_cache_flash_diffkv(key, value, k, v, slot_mapping):
-    """triton_reshape_and_cache_flash_diffkv, which takes one view of K and V: where they lie behind each other in it."""
+    """triton_reshape_and_cache_flash_diffkv, which takes one view of K and V, the halves of its channels."""
     channels, distance = k.shape[3], (v.data_ptr() - k.data_ptr()) // k.element_size()
     if k.stride() != v.stride() or distance != channels * k.stride(3):
         raise NotImplementedError("K and V are no halves of one view's channels")

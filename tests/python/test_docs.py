@@ -27,6 +27,7 @@ def test_page(monkeypatch, capsys):
     assert told.startswith("6472 71.1") and "floor(memory / P)" in told
     assert "engine.tensor_parallel | 0 | tensor_parallel=0 | allowed: whole numbers from 1 to 1000000" in told
     assert "layers.0[0, 1, 0, 0] and layers.1[0, 0, 0, 0] both have byte 2048" in told
+    assert "write: derives the stride of k's block, v's block; silently wrong in 29 of 39 layouts" in told
 
 
 def test_stubs_follow_the_schemas():

@@ -2,6 +2,8 @@
 
 import json
 import pathlib
+import subprocess
+import sys
 import time
 
 import pytest
@@ -162,6 +164,22 @@ def test_card_as_a_file(tmp_path):
         Card.load(tmp_path / "none.json")
 
 
+def test_no_room_for_far_layouts(monkeypatch):
+    from hybridkv.testing import _lazy_memory
+    make = _lazy_memory.mmap.mmap
+
+    def little(handle, size, **how):
+        if size > 1 << 32:
+            raise OSError("Cannot allocate memory")
+        return make(handle, size, **how)
+
+    monkeypatch.setattr(_lazy_memory.mmap, "mmap", little)
+    card = check_attention_kernel(K.gather, "probes").check()
+    assert card.ran["layouts"] == {"right": 9, "wrong": 0, "refused": 0, "not_run": 4}
+    assert card.offset_bits["k"] == {"block": None, "head": None}
+    assert "bytes of address space cannot be had" in card.layouts[-1]["what"]
+
+
 def test_sample_card_meets_the_schema():
     Card.load(pathlib.Path(__file__).resolve().parents[2] / "docs/samples/sample.card.json")
 
@@ -204,3 +222,11 @@ def test_time():
     begun = time.monotonic()
     check_attention_kernel(K.by_address)
     assert time.monotonic() - begun < 30
+
+
+def test_cards_that_come_along():
+    """Each meets the schema, and the table of docs/kernels.md is made of them."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    cards = [Card.load(path) for path in (root / "python/hybridkv/testing/cards").glob("*.card.json")]
+    assert {card.kernel["package"] for card in cards} == {"torch", "vllm"} and len(cards) > 20
+    subprocess.run([sys.executable, root / "measure/kernels/check_installed", "--check"], check=True)

@@ -6,8 +6,8 @@ import triton.language as tl
 
 
 @triton.jit
-def _attend(q, k, v, out, table, lengths, scale, entries, per_head, sk0: tl.int64, sk1, sk2: tl.int64, sk3, sv0: tl.int64,
-            sv1, sv2: tl.int64, sv3, HEADS: tl.constexpr, TOKENS: tl.constexpr, CHANNELS: tl.constexpr,
+def _attend(q, k, v, out, table, lengths, scale, entries, per_head, sk0: tl.int64, sk1, sk2: tl.int64, sk3,
+            sv0: tl.int64, sv1, sv2: tl.int64, sv3, HEADS: tl.constexpr, TOKENS: tl.constexpr, CHANNELS: tl.constexpr,
             WHOLE: tl.constexpr):
     row, head = tl.program_id(0), tl.program_id(1)
     length, channel, token = tl.load(lengths + row), tl.arange(0, CHANNELS), tl.arange(0, TOKENS)
@@ -35,8 +35,8 @@ def _attend(q, k, v, out, table, lengths, scale, entries, per_head, sk0: tl.int6
 
 # The same with a stride whose width is that of its value.
 @triton.jit
-def _attend_narrow(q, k, v, out, table, lengths, scale, entries, per_head, sk0: tl.int64, sk1, sk2, sk3, sv0: tl.int64, sv1,
-                   sv2: tl.int64, sv3, HEADS: tl.constexpr, TOKENS: tl.constexpr, CHANNELS: tl.constexpr,
+def _attend_narrow(q, k, v, out, table, lengths, scale, entries, per_head, sk0: tl.int64, sk1, sk2, sk3,
+                   sv0: tl.int64, sv1, sv2: tl.int64, sv3, HEADS: tl.constexpr, TOKENS: tl.constexpr, CHANNELS: tl.constexpr,
                    WHOLE: tl.constexpr):
     _attend(q, k, v, out, table, lengths, scale, entries, per_head, sk0, sk1, sk2, sk3, sv0, sv1, sv2, sv3, HEADS,
             TOKENS, CHANNELS, WHOLE)

@@ -35,8 +35,9 @@ class Assumption:
 
 
 def derived(home, group, shape):
-    """What the strides of a view of this shape are where they are computed as in a dense layout: (strides; for each axis
-    the axes whose extents are multiplied; the factor of each, 2 where K and V lie side by side; axes, farthest first)."""
+    """What the strides of a view of this shape are where they are computed as in a dense layout: (strides; for each
+    axis the axes whose extents are multiplied; the factor of each, 2 where K and V lie side by side; axes, farthest
+    first)."""
     dense = home.group(group)
     order = sorted(range(len(shape)), key=lambda axis: -dense.strides[axis])
     factors = [stride // alone for stride, alone in zip(dense.strides, dense_strides(dense.shape, order))]
@@ -71,7 +72,8 @@ def _of_strides(home, group):
         product = " * ".join(([str(times)] if times > 1 else []) + [f"extent of {each}" for each in extents]) or "1"
         found.append(Assumption(
             f"{group.name}'s stride of {name} is computed: {product}", group.name, (name,), "extents", extents, times,
-            change=lambda layout, views, axis=axis: {group.name: {"strides": {axis: _strides(home, group, layout)[axis]}}}))
+            change=lambda layout, views, axis=axis: {
+                group.name: {"strides": {axis: _strides(home, group, layout)[axis]}}}))
     for farther, near in zip(order, order[1:]):
         name, next_name = group.axes[farther], group.axes[near]
         found.append(Assumption(
@@ -126,8 +128,9 @@ def _of_products(group):
     found = []
     for axis, name in enumerate(group.axes):
         if name in FAR_AXES:
-            found.append(Assumption(f"{group.name}: {name} * stride is computed in 32 bits", group.name, (name,), "wrap",
-                                    change=lambda layout, views, axis=axis: {group.name: {"wraps": {axis}}}))
+            found.append(Assumption(
+                f"{group.name}: {name} * stride is computed in 32 bits", group.name, (name,), "wrap",
+                change=lambda layout, views, axis=axis: {group.name: {"wraps": {axis}}}))
     found.append(Assumption(f"{group.name}: the whole offset is computed in 32 bits", group.name,
                             tuple(name for name in group.axes if name in FAR_AXES), "wrap",
                             change=lambda layout, views: {group.name: {"wraps": {"all"}}}))

@@ -103,7 +103,8 @@ class Card:
         lines = [f"{kernel['name']}{of}: {self.answer}"]
         lines += [f"  why: {sentence}" for sentence in self.why]
         wrong = [layout for layout in self._data["layouts"] if layout["result"] == "wrong"]
-        unexplained = [layout["name"] for layout in wrong if not layout["why"] and not layout["what"].startswith("right")]
+        unexplained = [layout["name"] for layout in wrong
+                       if not layout["why"] and not layout["what"].startswith("right")]
         if unexplained:
             lines.append(f"  why: none found for {', '.join(unexplained[:3])}" +
                          (f" and {len(unexplained) - 3} more" if len(unexplained) > 3 else ""))
@@ -116,8 +117,9 @@ class Card:
             how = {True: "reads and masks", False: "lets into its result", None: "reads"}[each["masked"]]
             count = f" ({each['elements']:,} elements)" if each["elements"] is not None else ""
             lines.append(f"  {how}: {each['what']}{count}")
-        lines.append(f"  ran: {counts} of {sum(ran['layouts'].values())} layouts, {ran['calls']} calls, {ran['dtype']}, "
-                     f"{ran['arrays']} on {ran['device']}" + (", Triton's interpreter" if ran["interpreter"] else ""))
+        lines.append(f"  ran: {counts} of {sum(ran['layouts'].values())} layouts, {ran['calls']} calls, "
+                     f"{ran['dtype']}, {ran['arrays']} on {ran['device']}" +
+                     (", Triton's interpreter" if ran["interpreter"] else ""))
         shown = wrong[:8]
         lines += [f"  wrong in {layout['name']}: {layout['what']}" for layout in shown]
         if len(wrong) > len(shown):

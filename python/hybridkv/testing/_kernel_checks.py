@@ -42,8 +42,8 @@ def check_attention_kernel(fn, layouts="all", *, arrays="numpy", dtype="fp32", n
     """The card of a kernel that computes attention over paged K and V, one query token a request.
 
     fn:      called as fn(q=, k=, v=, block_table=, lengths=), and scale= where it takes that; gives (request, query
-             head, channel). q is (request, query head, channel), k and v are views (block, token, head, channel) with any
-             strides, block_table is (request, entry), lengths is (request): tokens that are seen
+             head, channel). q is (request, query head, channel), k and v are views (block, token, head, channel) with
+             any strides, block_table is (request, entry), lengths is (request): tokens that are seen
     layouts: "all", "probes", "named", a plan, a layout of kernel_layouts(), or a list of these or of names
     arrays:  "numpy", "torch" (tensors on the processor, for Triton's interpreter too) or "cuda"
     dtype:   of q, k and v: fp32, fp16 or bf16

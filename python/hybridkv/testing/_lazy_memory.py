@@ -1,12 +1,13 @@
 """Memory for views of any extent, of which only what is touched exists."""
 
 import mmap
+import sys
 
 import numpy as np
 
 from ._cache_views import wrapped
 
-_NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
+_NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 _APRON = 4096  # elements before and behind everything
 
 

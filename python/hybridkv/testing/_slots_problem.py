@@ -20,7 +20,8 @@ class SlotsProblem:
                              3 * block_tokens + 1, 5 * block_tokens + 2], np.int64)[:len(values)]
 
     def at_first(self, layout):
-        """(elements, bytes) of the slots before they are packed: the same in every layout, as a format may leave some."""
+        """(elements, bytes) of the slots before they are packed: the same in every layout, as a format may leave
+        some."""
         places = self.places({"slots": layout.group("slots").addresses})
         return places, np.random.default_rng(17).integers(0, 256, places.shape, np.uint8)
 

@@ -60,12 +60,13 @@ class StateProblem:
             state, output = self.recurrence.step(state, token, self.parameters)
             outputs.append(output)
         output = outputs[0] if self.phase == "decode" else np.stack(outputs, 1)
-        return output, [] if "lost" in quirks or "flat" in quirks and not layout.group("state").merges() else [(elements.ravel(), state.ravel())]
+        lost = "lost" in quirks or "flat" in quirks and not layout.group("state").merges()
+        return output, [] if lost else [(elements.ravel(), state.ravel())]
 
     def quirks(self):
         """What else can be wrong with a kernel: (sentence, what it needs of strides) by name."""
         return {
-            "flat": ("the new state is written into a copy where the view has gaps (contiguous, reshape), which is lost",
+            "flat": ("the new state is written into a copy where the view has gaps (contiguous, reshape), and is lost",
                      needs_of_merging("state", self.recurrence.axes, whole=True)),
             "lost": ("the new state is written into a copy of the view, which is lost", ()),
             "fresh": ("the state that the slot holds is taken for zero", ()),

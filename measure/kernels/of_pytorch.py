@@ -23,7 +23,7 @@ def gather_and_sdpa(q, k, v, block_table, lengths):
 
 
 def index_select_and_sdpa(q, k, v, block_table, lengths):
-    """k.index_select(0, blocks), whole blocks, then scaled_dot_product_attention under a mask of the lengths."""
+    """k.index_select(0, blocks), then scaled_dot_product_attention under a mask."""
     keys, values = (x.index_select(0, block_table.flatten().long()).unflatten(0, block_table.shape).flatten(1, 2)
                     for x in (k, v))
     seen = torch.arange(keys.shape[1]) < lengths[:, None]
@@ -84,7 +84,7 @@ def write_viewed_index_copy(key, value, k, v, slot_mapping):
 
 
 def write_all_slots(key, value, k, v, slot_mapping):
-    """k.view(slots, head, channel)[slot] = x with the padding's -1 in it."""
+    """k.view(slots, head, channel)[slot] = x, with -1 for padding."""
     k.view(-1, *k.shape[2:])[slot_mapping], v.view(-1, *v.shape[2:])[slot_mapping] = key, value
 
 
@@ -97,21 +97,21 @@ def write_head_first(key, value, k, v, slot_mapping):
 
 
 def state_by_index(state, slots, q, k, v, g, beta, scale):
-    """The delta rule on state[slots], which goes back by state[slots] = new."""
+    """state[slots] = new."""
     held, output = _delta_rule(state[slots], q, k, v, g, beta, scale)
     state[slots] = held
     return output
 
 
 def state_index_copy(state, slots, q, k, v, g, beta, scale):
-    """The delta rule on state[slots], which goes back by state.index_copy_(0, slots, new)."""
+    """state.index_copy_(0, slots, new)."""
     held, output = _delta_rule(state[slots], q, k, v, g, beta, scale)
     state.index_copy_(0, slots.long(), held)
     return output
 
 
 def state_flattened(state, slots, q, k, v, g, beta, scale):
-    """The same through state.flatten(1)."""
+    """state.flatten(1)[slots] = new."""
     flat = state.flatten(1)
     held, output = _delta_rule(flat[slots].unflatten(1, state.shape[1:]), q, k, v, g, beta, scale)
     flat[slots] = held.flatten(1)

@@ -97,7 +97,10 @@ def conv1d_update(state, slots, x, weight):
 
 
 def recurrent_gated_delta_rule_packed(state, slots, q, k, v, g, beta, scale):
-    """fused_recurrent_gated_delta_rule_packed_decode: g = -softplus(a) with A = 1, beta = sigmoid(b)."""
+    """fused_recurrent_gated_delta_rule_packed_decode.
+
+    g = -softplus(a) with A = 1, beta = sigmoid(b).
+    """
     requests, heads, values = v.shape
     mixed = torch.cat([q.flatten(1), k.flatten(1), v.flatten(1)], 1)
     out = torch.empty(requests, 1, heads, values)

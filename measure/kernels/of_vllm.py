@@ -104,7 +104,10 @@ def reshape_and_cache_flash(key, value, k, v, slot_mapping):
 
 
 def reshape_and_cache_flash_diffkv(key, value, k, v, slot_mapping):
-    """triton_reshape_and_cache_flash_diffkv, which takes one view of K and V, the halves of its channels."""
+    """triton_reshape_and_cache_flash_diffkv.
+
+    It takes one view of K and V, the halves of its channels.
+    """
     channels, distance = k.shape[3], (v.data_ptr() - k.data_ptr()) // k.element_size()
     if k.stride() != v.stride() or distance != channels * k.stride(3):
         raise NotImplementedError("K and V are no halves of one view's channels")
@@ -145,7 +148,10 @@ def recurrent_gated_delta_rule(state, slots, q, k, v, g, beta, scale):
 
 
 def recurrent_gated_delta_rule_packed(state, slots, q, k, v, g, beta, scale):
-    """fused_recurrent_gated_delta_rule_packed_decode: g = -softplus(a) with A = 1, beta = sigmoid(b)."""
+    """fused_recurrent_gated_delta_rule_packed_decode.
+
+    g = -softplus(a) with A = 1, beta = sigmoid(b).
+    """
     requests, heads, values = v.shape
     mixed = torch.cat([q.flatten(1), k.flatten(1), v.flatten(1)], 1)
     out = torch.empty(requests, 1, heads, values)
@@ -155,7 +161,10 @@ def recurrent_gated_delta_rule_packed(state, slots, q, k, v, g, beta, scale):
 
 
 def sigmoid_gating_delta_rule(state, slots, q, k, v, g, beta, scale):
-    """fused_sigmoid_gating_delta_rule_update: g = -softplus(a) with A = 1, beta = sigmoid(b)."""
+    """fused_sigmoid_gating_delta_rule_update.
+
+    g = -softplus(a) with A = 1, beta = sigmoid(b).
+    """
     heads = v.shape[1]
     (q, k, v, a, b), starts = _varlen(q, k, v, _unsoftplus(-g), torch.logit(beta))
     out, _ = fused_sigmoid_gating.fused_sigmoid_gating_delta_rule_update(
@@ -173,7 +182,10 @@ def recurrent_kda(state, slots, q, k, v, g, beta, scale):
 
 
 def lightning_decode(state, slots, q, k, v, slope):
-    """linear_decode_forward_triton, whose state is (slot, head, key, value)."""
+    """linear_decode_forward_triton.
+
+    Its state is (slot, head, key, value).
+    """
     out = linear_decode_forward_triton(q[:, :, None], k[:, :, None], v[:, :, None], state.transpose(2, 3), slope, slots)
     return out.unflatten(1, v.shape[1:])
 

@@ -1,5 +1,6 @@
 """What docs/python.md shows runs as it stands there, and the stubs are what the schemas say."""
 
+import importlib
 import importlib.util
 import pathlib
 import re
@@ -44,8 +45,8 @@ def test_stubs_know_every_keyword():
     assert set(hybridkv.keywords()) == set(make_stubs.keyword_types())
 
 
-def test_stubs_know_every_name():
-    import hybridkv
-    stubs = (ROOT / "python/hybridkv/__init__.pyi").read_text()
-    for name in hybridkv.__all__:
+@pytest.mark.parametrize("module, place", [("hybridkv", "__init__.pyi"), ("hybridkv.testing", "testing/__init__.pyi")])
+def test_stubs_know_every_name(module, place):
+    stubs = (ROOT / "python/hybridkv" / place).read_text()
+    for name in importlib.import_module(module).__all__:
         assert re.search(rf"^(class|def) {name}\b", stubs, re.MULTILINE), name

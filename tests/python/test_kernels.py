@@ -218,6 +218,13 @@ def test_errors(arguments, message):
         check_attention_kernel(K.gather, **arguments)
 
 
+def test_numpy_is_asked_for():
+    lines = ("import sys; sys.modules['numpy'] = None", "from hybridkv.testing import check_engine",
+             "from hybridkv.testing import check_write_kernel")
+    told = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True)
+    assert "ImportError: checks of kernels need NumPy: pip install numpy" in told.stderr
+
+
 def test_time():
     begun = time.monotonic()
     check_attention_kernel(K.by_address)
@@ -228,5 +235,5 @@ def test_cards_that_come_along():
     """Each meets the schema, and the table of docs/kernels.md is made of them."""
     root = pathlib.Path(__file__).resolve().parents[2]
     cards = [Card.load(path) for path in (root / "python/hybridkv/testing/cards").glob("*.card.json")]
-    assert {card.kernel["package"] for card in cards} == {"torch", "vllm"} and len(cards) > 20
+    assert {card.kernel["package"] for card in cards} == {"sglang", "torch", "vllm"} and len(cards) > 30
     subprocess.run([sys.executable, root / "measure/kernels/check_installed", "--check"], check=True)

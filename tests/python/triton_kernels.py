@@ -6,7 +6,7 @@ import triton.language as tl
 
 
 @triton.jit
-def _attend(q, k, v, out, table, lengths, scale, entries, per_head, sk0: tl.int64, sk1, sk2: tl.int64, sk3,
+def _attend(q, k, v, out, table, lengths, scale, entries, blocks, per_head, sk0: tl.int64, sk1, sk2: tl.int64, sk3,
             sv0: tl.int64, sv1, sv2: tl.int64, sv3, HEADS: tl.constexpr, TOKENS: tl.constexpr, CHANNELS: tl.constexpr,
             WHOLE: tl.constexpr):
     row, head = tl.program_id(0), tl.program_id(1)
@@ -16,14 +16,15 @@ def _attend(q, k, v, out, table, lengths, scale, entries, per_head, sk0: tl.int6
     for number in range(0, tl.cdiv(length, TOKENS)):
         block = tl.load(table + row * entries + number).to(tl.int64)
         seen = number * TOKENS + token < length
+        loaded = ((block < blocks) & seen)[:, None]  # in the interpreter a mask of numbers
         at_k = block * sk0 + token[:, None] * sk1 + (head // per_head) * sk2 + channel[None, :] * sk3
         at_v = block * sv0 + token[:, None] * sv1 + (head // per_head) * sv2 + channel[None, :] * sv3
         if WHOLE:
             key = tl.where(seen[:, None], tl.load(k + at_k), 0.0)
             value = tl.where(seen[:, None], tl.load(v + at_v), 0.0)
         else:
-            key = tl.load(k + at_k, mask=seen[:, None], other=0.0)
-            value = tl.load(v + at_v, mask=seen[:, None], other=0.0)
+            key = tl.load(k + at_k, mask=loaded, other=0.0)
+            value = tl.load(v + at_v, mask=loaded, other=0.0)
         scores = tl.where(seen, tl.sum(key * query[None, :], 1) * scale, -float("inf"))
         now = tl.maximum(top, tl.max(scores, 0))
         weights, old = tl.exp(scores - now), tl.exp(top - now)
@@ -35,18 +36,18 @@ def _attend(q, k, v, out, table, lengths, scale, entries, per_head, sk0: tl.int6
 
 # The same with a stride whose width is that of its value.
 @triton.jit
-def _attend_narrow(q, k, v, out, table, lengths, scale, entries, per_head, sk0: tl.int64, sk1, sk2, sk3,
-                   sv0: tl.int64, sv1, sv2: tl.int64, sv3, HEADS: tl.constexpr, TOKENS: tl.constexpr, CHANNELS: tl.constexpr,
-                   WHOLE: tl.constexpr):
-    _attend(q, k, v, out, table, lengths, scale, entries, per_head, sk0, sk1, sk2, sk3, sv0, sv1, sv2, sv3, HEADS,
-            TOKENS, CHANNELS, WHOLE)
+def _attend_narrow(q, k, v, out, table, lengths, scale, entries, blocks, per_head, sk0: tl.int64, sk1, sk2, sk3,
+                   sv0: tl.int64, sv1, sv2: tl.int64, sv3, HEADS: tl.constexpr, TOKENS: tl.constexpr,
+                   CHANNELS: tl.constexpr, WHOLE: tl.constexpr):
+    _attend(q, k, v, out, table, lengths, scale, entries, blocks, per_head, sk0, sk1, sk2, sk3, sv0, sv1, sv2, sv3,
+            HEADS, TOKENS, CHANNELS, WHOLE)
 
 
 def _run(kernel, whole, q, k, v, block_table, lengths, scale):
     out = torch.empty_like(q)
     kernel[(q.shape[0], q.shape[1])](q, k, v, out, block_table, lengths, scale, block_table.shape[1],
-                                     q.shape[1] // k.shape[2], *k.stride(), *v.stride(), q.shape[1], k.shape[1],
-                                     k.shape[3], whole)
+                                     k.shape[0], q.shape[1] // k.shape[2], *k.stride(), *v.stride(), q.shape[1],
+                                     k.shape[1], k.shape[3], whole)
     return out
 
 

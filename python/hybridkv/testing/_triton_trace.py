@@ -37,7 +37,8 @@ class TritonTrace:
         convert = interpreter._implicit_cvt
 
         def noted(held, ptrs, mask, *rest, **named):
-            self._reads.append(np.unique(ptrs.data[np.broadcast_to(mask.data, ptrs.data.shape)]))
+            seen = np.broadcast_to(mask.data, ptrs.data.shape).astype(bool)  # masks can be numbers
+            self._reads.append(np.unique(ptrs.data[seen]))
             return load(held, ptrs, mask, *rest, **named)
 
         def restored(held, args_dev, args_hst, kwargs, kwargs_hst):

@@ -3,8 +3,6 @@
 import torch
 import torch.nn.functional as functional
 
-PACKAGE = "torch"
-
 
 def _attended(q, key, value):
     """One query token over (token, head, channel)."""

@@ -11,7 +11,6 @@ import torch
 import triton
 import triton.language as tl
 
-PACKAGE = "sglang"
 _STUBS = ("sglang.kernels.jit.utils", "sglang.srt.environ", "sglang.srt.utils", "sglang.srt.utils.common")
 _FOLDERS = ("", ".kernels", ".kernels.ops", ".kernels.ops.attention", ".kernels.ops.mamba", ".kernels.jit", ".srt")
 

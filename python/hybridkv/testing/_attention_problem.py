@@ -102,7 +102,7 @@ class AttentionProblem:
             key, value = (read(views[name].of(*places)) for name in ("k", "v"))
             if "exchanged" in quirks:
                 key, value = value, key
-            output[row] = _attend(query[row], key, value, channels ** -0.5, "interleaved" in quirks)
+            output[row] = softmax_over(query[row], key, value, channels ** -0.5, "interleaved" in quirks)
         return output, []
 
     def quirks(self):
@@ -121,7 +121,8 @@ class AttentionProblem:
         return {name: (text, ()) for name, text in found.items()}
 
 
-def _attend(query, key, value, scale, interleaved):
+def softmax_over(query, key, value, scale, interleaved=False):
+    """Attention of one query token: (query head, channel) over (token, head, channel)."""
     heads = key.shape[1]
     of = np.arange(len(query)) % heads if interleaved else np.arange(len(query)) // (len(query) // heads)
     with np.errstate(all="ignore"):

@@ -10,6 +10,7 @@ from ._attention_problem import AttentionProblem
 from ._examination import Examination
 from ._kernel_layouts import (KvSizes, far_layouts, kv_homes, kv_layouts_of_plan, kv_named, probes, state_homes,
                               state_layout_of, state_named)
+from ._packed_problem import PackedProblem
 from ._recurrences import FAMILIES
 from ._slots_problem import SlotsProblem
 from ._state_problem import StateProblem
@@ -38,7 +39,7 @@ def kernel_layouts(layouts="all", *, family=None, num_blocks=12, block_tokens=16
 
 
 def check_attention_kernel(fn, layouts="all", *, arrays="numpy", dtype="fp32", num_blocks=12, block_tokens=16,
-                           kv_heads=3, head_size=32, queries_per_head=2, name=None, package=None):
+                           kv_heads=3, head_size=32, queries_per_head=2, write=None, name=None, package=None):
     """The card of a kernel that computes attention over paged K and V, one query token a request.
 
     fn:      called as fn(q=, k=, v=, block_table=, lengths=), and scale= where it takes that; gives (request, query
@@ -47,10 +48,13 @@ def check_attention_kernel(fn, layouts="all", *, arrays="numpy", dtype="fp32", n
     layouts: "all", "probes", "named", a plan, a layout of kernel_layouts(), or a list of these or of names
     arrays:  "numpy", "torch" (tensors on the processor, for Triton's interpreter too) or "cuda"
     dtype:   of q, k and v: fp32, fp16 or bf16
+    write:   for a cache whose blocks hold K and V in a form of their own: the engine's writer, called as in
+             check_write_kernel, which puts the tokens of the batch there first. Then the card is of both
     name, package: on the card; the package gives the version
     """
-    problem = AttentionProblem(_sizes(num_blocks, block_tokens, kv_heads, head_size, dtype), Element(dtype),
-                               whole("queries_per_head", queries_per_head, 1))
+    of = (_sizes(num_blocks, block_tokens, kv_heads, head_size, dtype), Element(dtype),
+          whole("queries_per_head", queries_per_head, 1))
+    problem = AttentionProblem(*of) if write is None else PackedProblem(*of, write)
     problem.of_plan = kv_layouts_of_plan
     return _examined(problem, fn, layouts, arrays, name, package)
 

@@ -41,7 +41,7 @@ class SlotsProblem:
         return slot_named(self.num_blocks, self.block_tokens, self.slot_bytes)
 
     def inputs(self, layout, arrays):
-        return {"values": self.values, "slot_mapping": arrays.plain(self.ids)}, {}
+        return {"values": arrays.plain(np.asarray(self.values)), "slot_mapping": arrays.plain(self.ids)}, {}
 
     def places(self, views):
         slot = self.ids[:, None]

@@ -6,10 +6,10 @@
 
 import re as _re
 
-from . import _native
-from ._arguments import is_list as _is_list, mapping as _mapping, refused as _refused, shown as _shown, whole as _whole
-from ._ask import progress_of as _progress_of
-from ._plan import plan_of as _plan_of
+from .. import _native
+from .._arguments import is_list as _is_list, mapping as _mapping, refused as _refused, shown as _shown, whole as _whole
+from .._ask import progress_of as _progress_of
+from .._plan import plan_of as _plan_of
 
 __all__ = ["check_engine"]
 

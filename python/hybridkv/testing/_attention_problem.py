@@ -1,0 +1,131 @@
+"""Attention of one query token a request over paged K and V: its inputs, and what it gives at given addresses."""
+
+import numpy as np
+
+from ._kernel_layouts import kv_homes, kv_named
+
+_QUERIES_PER_HEAD = 2
+
+
+class AttentionProblem:
+    """Three requests whose blocks lie anywhere. Block 0 is nobody's, the last block somebody's; a row of the block
+    table has an entry beyond the blocks of its request, which names a block of nobody."""
+    check, exact = "attention", True
+    group_names = ("k", "v")
+
+    def __init__(self, sizes, element, queries_per_head=_QUERIES_PER_HEAD):
+        self.sizes, self.element, self.queries_per_head = sizes, element, queries_per_head
+        self._kept = {}
+
+    def homes(self):
+        return kv_homes(self.sizes)
+
+    def named(self):
+        return kv_named(self.sizes)
+
+    def batch(self, layout):
+        """Block table, lengths and queries for the extents of a layout."""
+        blocks, tokens, heads, channels = layout.group("k").shape
+        if (blocks, tokens, heads, channels) not in self._kept:
+            random = np.random.default_rng(7)
+            lengths = np.array([2 * tokens + max(1, tokens // 5), tokens, max(1, tokens // 3)], np.int32)
+            needed = -(-lengths // tokens)
+            ids = np.concatenate([[blocks - 1], 1 + random.permutation(blocks - 2)])
+            # The last block holds whole rows, and comes behind others of its request.
+            order, taken = [ids[1], ids[0], ids[2], ids[3], ids[4]], 0
+            table = np.full((3, int(needed.max()) + 1), ids[5], np.int32)
+            for row, count in enumerate(needed):
+                table[row, :count] = order[taken:taken + count]
+                taken += count
+            query = random.uniform(-1, 1, (3, heads * self.queries_per_head, channels))
+            self._kept[blocks, tokens, heads, channels] = (table, lengths,
+                                                           self.element.decode(self.element.encode(query)))
+        return self._kept[blocks, tokens, heads, channels]
+
+    def inputs(self, layout, arrays):
+        table, lengths, query = self.batch(layout)
+        scale = layout.group("k").shape[-1] ** -0.5
+        return {"q": arrays.values(query), "block_table": arrays.plain(table), "lengths": arrays.plain(lengths)}, {
+            "scale": scale}
+
+    def slots(self, layout):
+        """(blocks, tokens within them) of each request."""
+        table, lengths, _ = self.batch(layout)
+        tokens = layout.group("k").shape[1]
+        return [(table[row, np.arange(length) // tokens], np.arange(length) % tokens)
+                for row, length in enumerate(lengths)]
+
+    def regions(self, layout):
+        """What the batch does not address of K and V, by name: elements."""
+        table, lengths, _ = self.batch(layout)
+        blocks, tokens, heads, channels = layout.group("k").shape
+        visible, own = np.zeros((blocks, tokens), bool), np.zeros(blocks, bool)
+        for block, token in self.slots(layout):
+            visible[block, token] = True
+            own[block] = True
+        beyond = np.zeros(blocks, bool)
+        beyond[table[0, -1]] = True
+        found = {}
+        for group in layout.groups:
+            elements = group.elements()
+            found[f"stale slots of {group.name}"] = elements[own[:, None] & ~visible].ravel()
+            found[f"the entry beyond a row of the block table, in {group.name}"] = elements[beyond].ravel()
+            found[f"blocks of nobody in {group.name}"] = elements[~own & ~beyond].ravel()
+        return found
+
+    def run(self, read, views, layout, quirks):
+        """(output, nothing written) where K and V are read at these addresses, under these quirks."""
+        table, lengths, query = self.batch(layout)
+        blocks, tokens, heads, channels = layout.group("k").shape
+        output = np.zeros(query.shape)
+        for row, length in enumerate(lengths):
+            count = int(length)
+            if "stale" in quirks:
+                count = -(-count // tokens) * tokens
+            if "row" in quirks:
+                count = table.shape[1] * tokens
+            if "short" in quirks:
+                count -= 1
+            if "long" in quirks:
+                count += 1
+            position = np.arange(count)
+            block, token = table[row, np.minimum(position // tokens, table.shape[1] - 1)], position % tokens
+            if "last is null" in quirks:
+                position = position[block != blocks - 1]
+                block, token = table[row, position // tokens], position % tokens
+            if "first block" in quirks:
+                block = np.full_like(block, table[row, 0])
+            if "dense table" in quirks:
+                block = table[row, 0] + position // tokens
+            places = (block[:, None, None], token[:, None, None], np.arange(heads)[None, :, None],
+                      np.arange(channels)[None, None, :])
+            key, value = (read(views[name].of(*places)) for name in ("k", "v"))
+            if "exchanged" in quirks:
+                key, value = value, key
+            output[row] = softmax_over(query[row], key, value, channels ** -0.5, "interleaved" in quirks)
+        return output, []
+
+    def quirks(self):
+        """What else can be wrong with a kernel: (sentence, what it needs of strides) by name."""
+        found = {
+            "stale": "slots behind the last token of a request, in its last block, are not masked",
+            "row": "every entry of a row of the block table is read, whatever the length",
+            "short": "the last token of a request is left out",
+            "long": "one token too many of each request is read",
+            "exchanged": "K and V are exchanged",
+            "last is null": "the last block is taken for the null block and left out",
+            "first block": "every token is read from the first block of its request",
+            "dense table": "blocks of a request are taken to lie one behind the other",
+            "interleaved": "query head h reads KV head h modulo the KV heads",
+        }
+        return {name: (text, ()) for name, text in found.items()}
+
+
+def softmax_over(query, key, value, scale, interleaved=False):
+    """Attention of one query token: (query head, channel) over (token, head, channel)."""
+    heads = key.shape[1]
+    of = np.arange(len(query)) % heads if interleaved else np.arange(len(query)) // (len(query) // heads)
+    with np.errstate(all="ignore"):
+        scores = np.einsum("hc,thc->ht", query, key[:, of]) * scale
+        weights = np.exp(scores - scores.max(1, keepdims=True, initial=-np.inf))
+        return np.einsum("ht,thc->hc", weights / weights.sum(1, keepdims=True), value[:, of])

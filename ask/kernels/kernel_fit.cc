@@ -63,7 +63,7 @@ std::vector<LayerViews> layers_for(const KernelCard& card, const CachePlan& plan
   std::vector<LayerViews> layers;
   for (const BoundView& view : bind_views(plan)) {
     const SpecPlan& spec = plan.specs[static_cast<std::size_t>(view.view.spec)];
-    if (!is_of_kind(card, spec, view.view) || view.view.address.find("element") >= 0) continue;
+    if (!is_of_kind(card, spec, view.view) || view.address.find("element") >= 0) continue;
     LayerViews layer{fmt::format("{}layer {}", spec.draft ? "draft " : "", view.view.layer), {}};
     if (spec.attention) {
       const KeyValueLayouts both = key_value_bytes(view, *spec.attention);

@@ -46,7 +46,7 @@ TEST_CASE("law: no byte of a canary is 0, pieces fit together, and places differ
     for (std::int64_t i = 0; i < 100; ++i) {
       const auto byte = piece[static_cast<std::size_t>(i)];
       if (byte == std::byte{0} || byte != whole[static_cast<std::size_t>(at + i)] || byte != canary_byte(1, at + i))
-        FAIL_CHECK(at + i);
+        FAIL_CHECK("byte ", at + i);
     }
   }
 }

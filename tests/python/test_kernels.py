@@ -1,5 +1,6 @@
 """Checks of kernels: right ones pass in every layout, each planted fault is caught and explained, cards keep it."""
 
+import importlib.util
 import json
 import pathlib
 import subprocess
@@ -230,6 +231,14 @@ def test_a_plan_that_is_given():
 def test_errors(arguments, message):
     with pytest.raises(hybridkv.InputError, match=message):
         check_attention_kernel(K.gather, **arguments)
+
+
+def test_bf16_of_numpy():
+    if importlib.util.find_spec("ml_dtypes"):
+        check_attention_kernel(K.gather, "probes", dtype="bf16").check()
+        return
+    with pytest.raises(hybridkv.InputError, match="NumPy has no such elements; pip install ml_dtypes, or"):
+        check_attention_kernel(K.gather, "probes", dtype="bf16")
 
 
 def test_numpy_is_asked_for():

@@ -220,6 +220,20 @@ def test_a_plan_that_is_given():
     assert "v's stride of block is computed" in check_attention_kernel(K.derives("v", 0), layouts=plan).why[0]
     card = check_state_kernel(K.conv, "conv", layouts=plan).check()
     assert card.ran["layouts"]["right"] == 2
+    latents = hybridkv.plan(model="DeepSeek-V2-Lite", memory="4GiB", max_model_len=2048)
+    with pytest.raises(hybridkv.InputError, match="DeepSeek-V2-Lite has no layer with K and V .latents are neither"):
+        check_attention_kernel(K.gather, layouts=latents)
+    with pytest.raises(hybridkv.InputError, match="DeepSeek-V2-Lite has no state 'conv'; give a plan of a model"):
+        check_state_kernel(K.conv, "conv", layouts=latents)
+
+
+def test_v_of_another_size():
+    """Of a plan whose V heads are smaller than its K heads."""
+    kinds = {"d": dict(type="full_attention", query_heads=4, kv_heads=2, head_size_k=48, head_size_v=32)}
+    plan = hybridkv.plan(model=dict(name="two sizes", dtype="fp32", layers="d3", kinds=kinds), memory="1MiB",
+                         max_model_len=64, engine="vllm-0.33", physical_order="BLNHC")
+    assert check_attention_kernel(K.gather_sizes, layouts=plan).check().ran["layouts"]["right"] == 2
+    assert check_write_kernel(K.write, layouts=plan).check().ran["layouts"]["right"] == 2
 
 
 @pytest.mark.parametrize("arguments, message", [

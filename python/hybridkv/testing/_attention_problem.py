@@ -77,7 +77,7 @@ class AttentionProblem:
         """(output, nothing written) where K and V are read at these addresses, under these quirks."""
         table, lengths, query = self.batch(layout)
         blocks, tokens, heads, channels = layout.group("k").shape
-        output = np.zeros(query.shape)
+        output = np.zeros((*query.shape[:2], layout.group("v").shape[3]))
         for row, length in enumerate(lengths):
             count = int(length)
             if "stale" in quirks:
@@ -97,10 +97,8 @@ class AttentionProblem:
                 block = np.full_like(block, table[row, 0])
             if "dense table" in quirks:
                 block = table[row, 0] + position // tokens
-            places = (block[:, None, None], token[:, None, None], np.arange(heads)[None, :, None],
-                      np.arange(channels)[None, None, :])
-            key, value = (read(views[name].of(*places)) for name in ("k", "v"))
-            if "exchanged" in quirks:
+            key, value = (read(views[name].of(*places_of(layout.group(name), block, token))) for name in ("k", "v"))
+            if "exchanged" in quirks and key.shape == value.shape:
                 key, value = value, key
             output[row] = softmax_over(query[row], key, value, channels ** -0.5, "interleaved" in quirks)
         return output, []
@@ -119,6 +117,12 @@ class AttentionProblem:
             "interleaved": "query head h reads KV head h modulo the KV heads",
         }
         return {name: (text, ()) for name, text in found.items()}
+
+
+def places_of(group, block, token):
+    """Indices of all heads and channels of some tokens of K or V."""
+    return (block[:, None, None], token[:, None, None], np.arange(group.shape[2])[None, :, None],
+            np.arange(group.shape[3])[None, None, :])
 
 
 def softmax_over(query, key, value, scale, interleaved=False):

@@ -9,7 +9,7 @@ from ._array_kinds import Element, arrays_of
 from ._attention_problem import AttentionProblem
 from ._examination import Examination
 from ._kernel_layouts import (KvSizes, far_layouts, kv_homes, kv_layouts_of_plan, kv_named, probes, state_homes,
-                              state_layout_of, state_named)
+                              state_layout_of)
 from ._packed_problem import PackedProblem
 from ._recurrences import FAMILIES
 from ._slots_problem import SlotsProblem

@@ -220,6 +220,10 @@ def test_a_plan_that_is_given():
     assert "v's stride of block is computed" in check_attention_kernel(K.derives("v", 0), layouts=plan).why[0]
     card = check_state_kernel(K.conv, "conv", layouts=plan).check()
     assert card.ran["layouts"]["right"] == 2
+    with pytest.raises(hybridkv.InputError, match="its states are .10, 6144, 3., those that are checked .10, 64, 3."):
+        check_state_kernel(K.conv, "conv", layouts=[plan])
+    with pytest.raises(hybridkv.InputError, match="a plan says nothing of slots"):
+        check_slots(K.pack, K.unpack, np.ones((5, 40)), 52, layouts=plan)
     latents = hybridkv.plan(model="DeepSeek-V2-Lite", memory="4GiB", max_model_len=2048)
     with pytest.raises(hybridkv.InputError, match="DeepSeek-V2-Lite has no layer with K and V .latents are neither"):
         check_attention_kernel(K.gather, layouts=latents)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._kernel_layouts import kv_homes, kv_named
+from ._kernel_layouts import kv_homes, kv_layouts_of_plan, kv_named
 
 _QUERIES_PER_HEAD = 2
 
@@ -22,6 +22,9 @@ class AttentionProblem:
 
     def named(self):
         return kv_named(self.sizes)
+
+    def of_plan(self, plan):
+        return kv_layouts_of_plan(plan)
 
     def batch(self, layout):
         """Block table, lengths and queries for the extents of a layout."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._arguments import refused
 from ._array_kinds import Element
 from ._cache_views import needs_of_merging
 from ._kernel_layouts import slot_homes, slot_named
@@ -39,6 +40,10 @@ class SlotsProblem:
 
     def named(self):
         return slot_named(self.num_blocks, self.block_tokens, self.slot_bytes)
+
+    def of_plan(self, plan):
+        raise refused("layouts", plan, "a plan says nothing of slots in a form of their own",
+                      "give 'all', 'probes', 'named', or what they have")
 
     def inputs(self, layout, arrays):
         return {"values": arrays.plain(np.asarray(self.values)), "slot_mapping": arrays.plain(self.ids)}, {}

@@ -4,7 +4,7 @@ import numpy as np
 
 from ._attention_problem import places_of
 from ._cache_views import KV_AXES, needs_of_merging
-from ._kernel_layouts import kv_homes, kv_named
+from ._kernel_layouts import kv_homes, kv_layouts_of_plan, kv_named
 
 
 class WriteProblem:
@@ -20,6 +20,9 @@ class WriteProblem:
 
     def named(self):
         return kv_named(self.sizes)
+
+    def of_plan(self, plan):
+        return kv_layouts_of_plan(plan)
 
     def batch(self, layout):
         """Slots and the rows of K and V for them."""

@@ -294,6 +294,10 @@ def last_token_missing(q, k, v, block_table, lengths, scale):
     return gather(q, k, v, block_table, lengths - 1, scale)
 
 
+def first_row(q, k, v, block_table, lengths, scale):
+    return gather(q, k, v, np.repeat(block_table[:1], len(lengths), 0), lengths, scale)
+
+
 def last_block_is_null(q, k, v, block_table, lengths, scale):
     output = np.zeros(q.shape)
     for request, length in enumerate(lengths):

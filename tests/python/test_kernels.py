@@ -71,6 +71,7 @@ WRONG += [
     (check_attention_kernel, K.table_beyond, {}, "every entry of a row of the block table is read"),
     (check_attention_kernel, K.exchanged, {}, "K and V are exchanged"),
     (check_attention_kernel, K.last_token_missing, {}, "the last token of a request is left out"),
+    (check_attention_kernel, K.first_row, {}, "every request uses the first row of the block table"),
     (check_attention_kernel, K.last_block_is_null, {}, "the last block is taken for the null block"),
     (check_write_kernel, K.write_past, {}, "the slot behind its own too"),
     (check_write_kernel, K.write_exchanged, {}, "K and V are exchanged"),

@@ -28,6 +28,12 @@ def gather(q, k, v, block_table, lengths, scale):
     return attend(q, block_table, lengths, scale, lambda block, token: (k[block, token], v[block, token]), k.shape[1])
 
 
+def gather_sizes(q, k, v, block_table, lengths, scale):
+    """V's channels apart from K's."""
+    parts = [gather(q, k, v[..., part:part + 1], block_table, lengths, scale)[..., :1] for part in range(v.shape[3])]
+    return np.concatenate(parts, -1)
+
+
 def copies(q, k, v, block_table, lengths, scale):
     return gather(q, np.ascontiguousarray(k), np.array(v), block_table, lengths, scale)
 
@@ -286,6 +292,10 @@ def exchanged(q, k, v, block_table, lengths, scale):
 
 def last_token_missing(q, k, v, block_table, lengths, scale):
     return gather(q, k, v, block_table, lengths - 1, scale)
+
+
+def first_row(q, k, v, block_table, lengths, scale):
+    return gather(q, k, v, np.repeat(block_table[:1], len(lengths), 0), lengths, scale)
 
 
 def last_block_is_null(q, k, v, block_table, lengths, scale):

@@ -1,5 +1,6 @@
 """Checks of kernels: right ones pass in every layout, each planted fault is caught and explained, cards keep it."""
 
+import importlib.util
 import json
 import pathlib
 import subprocess
@@ -70,6 +71,7 @@ WRONG += [
     (check_attention_kernel, K.table_beyond, {}, "every entry of a row of the block table is read"),
     (check_attention_kernel, K.exchanged, {}, "K and V are exchanged"),
     (check_attention_kernel, K.last_token_missing, {}, "the last token of a request is left out"),
+    (check_attention_kernel, K.first_row, {}, "every request uses the first row of the block table"),
     (check_attention_kernel, K.last_block_is_null, {}, "the last block is taken for the null block"),
     (check_write_kernel, K.write_past, {}, "the slot behind its own too"),
     (check_write_kernel, K.write_exchanged, {}, "K and V are exchanged"),
@@ -219,6 +221,24 @@ def test_a_plan_that_is_given():
     assert "v's stride of block is computed" in check_attention_kernel(K.derives("v", 0), layouts=plan).why[0]
     card = check_state_kernel(K.conv, "conv", layouts=plan).check()
     assert card.ran["layouts"]["right"] == 2
+    with pytest.raises(hybridkv.InputError, match="its states are .10, 6144, 3., those that are checked .10, 64, 3."):
+        check_state_kernel(K.conv, "conv", layouts=[plan])
+    with pytest.raises(hybridkv.InputError, match="a plan says nothing of slots"):
+        check_slots(K.pack, K.unpack, np.ones((5, 40)), 52, layouts=plan)
+    latents = hybridkv.plan(model="DeepSeek-V2-Lite", memory="4GiB", max_model_len=2048)
+    with pytest.raises(hybridkv.InputError, match="DeepSeek-V2-Lite has no layer with K and V .latents are neither"):
+        check_attention_kernel(K.gather, layouts=latents)
+    with pytest.raises(hybridkv.InputError, match="DeepSeek-V2-Lite has no state 'conv'; give a plan of a model"):
+        check_state_kernel(K.conv, "conv", layouts=latents)
+
+
+def test_v_of_another_size():
+    """Of a plan whose V heads are smaller than its K heads."""
+    kinds = {"d": dict(type="full_attention", query_heads=4, kv_heads=2, head_size_k=48, head_size_v=32)}
+    plan = hybridkv.plan(model=dict(name="two sizes", dtype="fp32", layers="d3", kinds=kinds), memory="1MiB",
+                         max_model_len=64, engine="vllm-0.33", physical_order="BLNHC")
+    assert check_attention_kernel(K.gather_sizes, layouts=plan).check().ran["layouts"]["right"] == 2
+    assert check_write_kernel(K.write, layouts=plan).check().ran["layouts"]["right"] == 2
 
 
 @pytest.mark.parametrize("arguments, message", [
@@ -230,6 +250,14 @@ def test_a_plan_that_is_given():
 def test_errors(arguments, message):
     with pytest.raises(hybridkv.InputError, match=message):
         check_attention_kernel(K.gather, **arguments)
+
+
+def test_bf16_of_numpy():
+    if importlib.util.find_spec("ml_dtypes"):
+        check_attention_kernel(K.gather, "probes", dtype="bf16").check()
+        return
+    with pytest.raises(hybridkv.InputError, match="NumPy has no such elements; pip install ml_dtypes, or"):
+        check_attention_kernel(K.gather, "probes", dtype="bf16")
 
 
 def test_numpy_is_asked_for():

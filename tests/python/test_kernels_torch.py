@@ -8,7 +8,8 @@ np = pytest.importorskip("numpy", reason="NumPy is not installed")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 os.environ.setdefault("TRITON_INTERPRET", "1")
 
-from hybridkv.testing import check_attention_kernel, check_state_kernel, check_write_kernel  # noqa: E402
+from hybridkv.testing import (check_attention_kernel, check_slots, check_state_kernel,  # noqa: E402
+                              check_write_kernel)
 
 
 def attend(q, k, v, block_table, lengths, scale):
@@ -50,6 +51,24 @@ def test_writes_into_a_copy():
     card = check_write_kernel(write_reshaped, arrays="torch")
     assert card.derives == {"k": ["block"], "v": ["block"]} and len(card.why) == 1
     assert [each["rule"] for group in card.groups for each in group.derives] == ["next", "next"]
+
+
+def test_slots():
+    def pack(values, slots, slot_mapping):
+        place = slot_mapping // slots.shape[1], slot_mapping % slots.shape[1]
+        slots[place] = values.to(torch.float32).view(torch.uint8)
+
+    def unpack(slots, slot_mapping):
+        return slots[slot_mapping // slots.shape[1], slot_mapping % slots.shape[1]].view(torch.float32)
+
+    values = np.random.default_rng(3).uniform(-1, 1, (5, 12))
+    assert check_slots(pack, unpack, values, 48, arrays="torch").check().takes == {"slots": ["block", "token", "byte"]}
+
+    def lost(values, slots, slot_mapping):
+        slots.flatten(0, 1)[slot_mapping] = values.to(torch.float32).view(torch.uint8)
+
+    card = check_slots(lost, unpack, values, 48, arrays="torch")
+    assert not card.passed and "which is a copy where blocks do not follow" in card.why[0]
 
 
 def test_a_copy_of_the_memory(monkeypatch):

@@ -4,7 +4,7 @@ give every wrong result exactly."""
 import dataclasses
 import itertools
 
-from ._cache_views import Addresses, dense_strides
+from ._cache_views import Addresses, dense_strides, whose
 from ._kernel_layouts import FAR_AXES
 
 _MOST = 5  # assumptions together
@@ -71,19 +71,20 @@ def _of_strides(home, group):
         times = factors[axis]
         product = " * ".join(([str(times)] if times > 1 else []) + [f"extent of {each}" for each in extents]) or "1"
         found.append(Assumption(
-            f"{group.name}'s stride of {name} is computed: {product}", group.name, (name,), "extents", extents, times,
+            f"{whose(group.name)} stride of {name} is computed: {product}", group.name, (name,), "extents", extents,
+            times,
             change=lambda layout, views, axis=axis: {
                 group.name: {"strides": {axis: _strides(home, group, layout)[axis]}}}))
     for farther, near in zip(order, order[1:]):
         name, next_name = group.axes[farther], group.axes[near]
         found.append(Assumption(
-            f"{group.name}'s stride of {name} is computed: extent of {next_name} * stride of {next_name}", group.name,
-            (name,), "next", (next_name,),
+            f"{whose(group.name)} stride of {name} is computed: extent of {next_name} * stride of {next_name}",
+            group.name, (name,), "next", (next_name,),
             change=lambda layout, views, farther=farther, near=near: {group.name: {"strides": {
                 farther: layout.group(group.name).shape[near] * layout.group(group.name).strides[near]}}}))
     inner = order[1:]
     found.append(Assumption(
-        f"{group.name}'s strides within a {group.axes[order[0]]} are computed", group.name,
+        f"{whose(group.name)} strides within a {group.axes[order[0]]} are computed", group.name,
         tuple(group.axes[axis] for axis in sorted(inner)), "extents",
         change=lambda layout, views: {
             group.name: {"strides": {axis: _strides(home, group, layout)[axis] for axis in inner}}}))
@@ -106,17 +107,18 @@ def _of_pairs(home):
     found = []
     for axis, name in enumerate(second.axes):
         found.append(Assumption(
-            f"{second.name}'s stride of {name} is {first.name}'s", second.name, (name,), "stride_of",
+            f"{whose(second.name)} stride of {name} is {whose(first.name)}", second.name, (name,), "stride_of",
             stride_of=first.name, change=lambda layout, views, axis=axis: {second.name: {
                 "strides": {axis: views[first.name].strides[axis]}}}))
     found.append(Assumption(
-        f"{second.name}'s strides are {first.name}'s", second.name, second.axes, "stride_of", stride_of=first.name,
+        f"{whose(second.name)} strides are {whose(first.name)}", second.name, second.axes, "stride_of",
+        stride_of=first.name,
         change=lambda layout, views: {second.name: {"strides": dict(enumerate(views[first.name].strides))}}))
 
     def behind(text, distance):
         found.append(Assumption(text, second.name, (), "base", change=lambda layout, views: {
             second.name: {"offset": layout.group(first.name).offset + distance(layout.group(first.name))}}))
-        found.append(Assumption(f"{text}, with {first.name}'s strides", second.name, second.axes, "stride_of",
+        found.append(Assumption(f"{text}, with {whose(first.name)} strides", second.name, second.axes, "stride_of",
                                 stride_of=first.name, change=lambda layout, views: {second.name: {
                                     "offset": layout.group(first.name).offset + distance(layout.group(first.name)),
                                     "strides": dict(enumerate(views[first.name].strides))}}))
@@ -124,9 +126,9 @@ def _of_pairs(home):
     behind(f"{second.name} is taken to lie half a page behind {first.name}", lambda group: group.strides[0] // 2)
     behind(f"{second.name} is taken to lie behind all blocks of {first.name}",
            lambda group: group.strides[0] * group.shape[0])
-    behind(f"{second.name} is taken to lie right behind {first.name}'s block",
+    behind(f"{second.name} is taken to lie right behind {whose(first.name)} block",
            lambda group: group.shape[1] * group.shape[2] * group.shape[3])
-    behind(f"{second.name} is taken to lie right behind {first.name}'s channels", lambda group: group.shape[3])
+    behind(f"{second.name} is taken to lie right behind {whose(first.name)} channels", lambda group: group.shape[3])
     return found
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._kernel_layouts import kv_homes, kv_named
+from ._kernel_layouts import kv_homes, kv_layouts_of_plan, kv_named
 
 _QUERIES_PER_HEAD = 2
 
@@ -22,6 +22,9 @@ class AttentionProblem:
 
     def named(self):
         return kv_named(self.sizes)
+
+    def of_plan(self, plan):
+        return kv_layouts_of_plan(plan)
 
     def batch(self, layout):
         """Block table, lengths and queries for the extents of a layout."""
@@ -76,8 +79,8 @@ class AttentionProblem:
     def run(self, read, views, layout, quirks):
         """(output, nothing written) where K and V are read at these addresses, under these quirks."""
         table, lengths, query = self.batch(layout)
-        blocks, tokens, heads, channels = layout.group("k").shape
-        output = np.zeros(query.shape)
+        blocks, tokens, _, channels = layout.group("k").shape
+        output = np.zeros((*query.shape[:2], layout.group("v").shape[3]))
         for row, length in enumerate(lengths):
             count = int(length)
             if "stale" in quirks:
@@ -89,18 +92,17 @@ class AttentionProblem:
             if "long" in quirks:
                 count += 1
             position = np.arange(count)
-            block, token = table[row, np.minimum(position // tokens, table.shape[1] - 1)], position % tokens
+            line = table[0 if "first row" in quirks else row]
+            block, token = line[np.minimum(position // tokens, table.shape[1] - 1)], position % tokens
             if "last is null" in quirks:
                 position = position[block != blocks - 1]
-                block, token = table[row, position // tokens], position % tokens
+                block, token = line[position // tokens], position % tokens
             if "first block" in quirks:
-                block = np.full_like(block, table[row, 0])
+                block = np.full_like(block, line[0])
             if "dense table" in quirks:
-                block = table[row, 0] + position // tokens
-            places = (block[:, None, None], token[:, None, None], np.arange(heads)[None, :, None],
-                      np.arange(channels)[None, None, :])
-            key, value = (read(views[name].of(*places)) for name in ("k", "v"))
-            if "exchanged" in quirks:
+                block = line[0] + position // tokens
+            key, value = (read(views[name].of(*places_of(layout.group(name), block, token))) for name in ("k", "v"))
+            if "exchanged" in quirks and key.shape == value.shape:
                 key, value = value, key
             output[row] = softmax_over(query[row], key, value, channels ** -0.5, "interleaved" in quirks)
         return output, []
@@ -114,11 +116,18 @@ class AttentionProblem:
             "long": "one token too many of each request is read",
             "exchanged": "K and V are exchanged",
             "last is null": "the last block is taken for the null block and left out",
+            "first row": "every request uses the first row of the block table",
             "first block": "every token is read from the first block of its request",
             "dense table": "blocks of a request are taken to lie one behind the other",
             "interleaved": "query head h reads KV head h modulo the KV heads",
         }
         return {name: (text, ()) for name, text in found.items()}
+
+
+def places_of(group, block, token):
+    """Indices of all heads and channels of some tokens of K or V."""
+    return (block[:, None, None], token[:, None, None], np.arange(group.shape[2])[None, :, None],
+            np.arange(group.shape[3])[None, None, :])
 
 
 def softmax_over(query, key, value, scale, interleaved=False):

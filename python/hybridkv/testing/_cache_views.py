@@ -96,6 +96,11 @@ class KernelLayout:
         return tuple((group.shape, group.strides, group.offset - first) for group in self.groups)
 
 
+def whose(name):
+    """k's, slots'."""
+    return name + ("'" if name.endswith("s") else "'s")
+
+
 def needs_of_merging(group, axes, whole=False):
     """What strides must be for axes to be one: (group, axis, rule, extents) as in the card; whole: of stride 1."""
     needs = [(group, axis, "next", (following,)) for axis, following in zip(axes, axes[1:])]

@@ -77,7 +77,7 @@ class Card:
         return self
 
     def save(self, path):
-        pathlib.Path(os.fspath(path)).write_text(json.dumps(self._data, indent=2, ensure_ascii=False) + "\n")
+        pathlib.Path(os.fspath(path)).write_text(_text(self._data))
 
     @staticmethod
     def load(path):
@@ -127,6 +127,17 @@ class Card:
         lines += [f"  refused {layout['name']}: {layout['what']}" for layout in self._data["layouts"]
                   if layout["result"] == "refused"][:4]
         return "\n".join(lines)
+
+
+def _text(data):
+    """JSON with a line a key, and one for each entry of a list."""
+    def plain(value):
+        return json.dumps(value, ensure_ascii=False)
+
+    lines = [f"  {plain(key)}: " + ("[\n    " + ",\n    ".join(map(plain, value)) + "\n  ]"
+                                    if isinstance(value, list) and value else plain(value))
+             for key, value in data.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _group_line(group):

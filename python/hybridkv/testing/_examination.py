@@ -8,6 +8,7 @@ from .._arguments import is_list, refused, shown
 from .._plan import Plan
 from ._assumptions import Explanation, derived
 from ._card import SCHEMA, Card
+from ._cache_views import whose
 from ._kernel_case import Case
 from ._kernel_layouts import KernelLayout, far_layouts, probes
 from ._lazy_memory import NoRoom
@@ -212,14 +213,14 @@ class Examination:
         if self.home is None:
             result = self.rows[0]
             return f"the dense layout is {result['result']} already, so nothing is said of others: {result['what']}"
-        computed, lost = ([f"{group['group']}'s {each['axis']}" for group in groups for each in group["derives"]
+        computed, lost = ([f"{whose(group['group'])} {each['axis']}" for group in groups for each in group["derives"]
                           if (each["rule"] == "unknown") == unknown] for unknown in (False, True))
         parts = []
         if computed:
             parts.append(f"derives the stride of {', '.join(computed)}")
         if lost:
             parts.append(f"does not survive another stride of {', '.join(lost)}")
-        narrow = [f"{group['group']}'s {each['axis']}" for group in groups for each in group["offset_bits"]
+        narrow = [f"{whose(group['group'])} {each['axis']}" for group in groups for each in group["offset_bits"]
                   if each["bits"] == 32]
         if narrow:
             parts.append(f"computes the offset of {', '.join(narrow)} in 32 bits")

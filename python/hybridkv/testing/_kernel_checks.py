@@ -8,8 +8,7 @@ from .._plan import Plan
 from ._array_kinds import Element, arrays_of
 from ._attention_problem import AttentionProblem
 from ._examination import Examination
-from ._kernel_layouts import (KvSizes, far_layouts, kv_homes, kv_layouts_of_plan, kv_named, probes, state_homes,
-                              state_layout_of, state_named)
+from ._kernel_layouts import (KvSizes, far_layouts, kv_homes, kv_named, probes, state_homes, state_layout_of)
 from ._packed_problem import PackedProblem
 from ._recurrences import FAMILIES
 from ._slots_problem import SlotsProblem
@@ -55,7 +54,6 @@ def check_attention_kernel(fn, layouts="all", *, arrays="numpy", dtype="fp32", n
     of = (_sizes(num_blocks, block_tokens, kv_heads, head_size, dtype), Element(dtype),
           whole("queries_per_head", queries_per_head, 1))
     problem = AttentionProblem(*of) if write is None else PackedProblem(*of, write)
-    problem.of_plan = kv_layouts_of_plan
     return _examined(problem, fn, layouts, arrays, name, package)
 
 
@@ -69,7 +67,6 @@ def check_write_kernel(fn, layouts="all", *, arrays="numpy", dtype="fp32", num_b
     padding: whether there is any
     """
     problem = WriteProblem(_sizes(num_blocks, block_tokens, kv_heads, head_size, dtype), Element(dtype), padding)
-    problem.of_plan = kv_layouts_of_plan
     return _examined(problem, fn, layouts, arrays, name, package)
 
 
@@ -93,11 +90,9 @@ def check_state_kernel(step, family, phase="decode", layouts="all", *, arrays="n
     if phase not in ("decode", "prefill"):
         raise refused("phase", phase, f"{shown(phase)} is none", "give 'decode' or 'prefill'")
     if isinstance(layouts, Plan):
-        layouts = [state_layout_of(layouts, FAMILIES[family].axes, f"{layouts.model}", "plan", None, 10)]
-        shape = layouts[0].groups[0].shape
+        layouts = state_layout_of(layouts, FAMILIES[family].axes, f"{layouts.model}", "plan", None, 10)
+        shape = layouts.groups[0].shape
     problem = StateProblem(family, phase, Element(dtype), shape and tuple(shape))
-    problem.of_plan = lambda plan: [state_layout_of(plan, FAMILIES[family].axes, f"{plan.model}", "plan", None,
-                                                    problem.shape[0])]
     return _examined(problem, step, layouts, arrays, name, package)
 
 

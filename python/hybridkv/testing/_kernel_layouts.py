@@ -195,13 +195,18 @@ def _key_and_value(plan, view, most_blocks):
 
 
 def kv_layouts_of_plan(plan):
-    """Of a plan that was given: one layer of each spec of attention, its first blocks."""
+    """Of a plan that was given: one layer of each spec that has K and V, its first blocks."""
     found, seen = [], set()
     for view in plan._data()["views"]:
         if view["tensor"] == "kv" and view["spec"] not in seen:
             seen.add(view["spec"])
+            if plan._data()["specs"][view["spec"]]["attention"]["form"] == "mla":
+                continue
             found.append(kv_layout_of(plan, f"{plan.model} layer {view['layer']}", "plan", view["layer"],
                                       _MOST_BLOCKS))
+    if not found:
+        raise refused("layouts", plan, f"{plan.model} has no layer with K and V (latents are neither)",
+                      "give a plan of a model that has one")
     return found
 
 

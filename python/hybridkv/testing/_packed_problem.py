@@ -14,11 +14,11 @@ class PackedProblem(AttentionProblem):
         self.write = write
 
     def rows(self, layout):
-        """K and V of every token of the batch: (2, token, head, channel)."""
+        """K and V of every token of the batch: (token, head, channel) of each."""
         _, lengths, _ = self.batch(layout)
-        _, _, heads, channels = layout.group("k").shape
-        rows = np.random.default_rng(19).uniform(-4, 4, (2, int(lengths.sum()), heads, channels))
-        return self.element.decode(self.element.encode(rows))
+        random = np.random.default_rng(19)
+        rows = [random.uniform(-4, 4, (int(lengths.sum()), *group.shape[2:])) for group in layout.groups]
+        return [self.element.decode(self.element.encode(each)) for each in rows]
 
     def prepare(self, views, layout, arrays):
         """Has the writer fill the cache."""
@@ -36,8 +36,9 @@ class PackedProblem(AttentionProblem):
                                         key.shape[-1] ** -0.5)
                            for row, (length, end) in enumerate(zip(lengths, ends))])
         own = np.unique(np.concatenate([block for block, _ in self.slots(layout)]))
-        places = (own.reshape(-1, 1, 1, 1), *np.ogrid[tuple(map(slice, layout.group("k").shape))][1:])
-        elements = [views[name].of(*places).ravel() for name in ("k", "v")]
+        own = own.reshape(-1, 1, 1, 1)
+        elements = [views[group.name].of(own, *np.ogrid[tuple(map(slice, group.shape))][1:]).ravel()
+                    for group in layout.groups]
         return output, [(each, np.zeros(each.shape)) for each in elements]
 
     def quirks(self):

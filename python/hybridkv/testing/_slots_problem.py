@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._arguments import refused
 from ._array_kinds import Element
 from ._cache_views import needs_of_merging
 from ._kernel_layouts import slot_homes, slot_named
@@ -40,6 +41,10 @@ class SlotsProblem:
     def named(self):
         return slot_named(self.num_blocks, self.block_tokens, self.slot_bytes)
 
+    def of_plan(self, plan):
+        raise refused("layouts", plan, "a plan says nothing of slots in a form of their own",
+                      "give 'all', 'probes', 'named', or what they have")
+
     def inputs(self, layout, arrays):
         return {"values": arrays.plain(np.asarray(self.values)), "slot_mapping": arrays.plain(self.ids)}, {}
 
@@ -55,13 +60,17 @@ class SlotsProblem:
 
     def run(self, read, views, layout, quirks):
         """(what comes back, what is written) where the slots are found at these addresses."""
-        if "lost" in quirks or "flat" in quirks and not layout.group("slots").merges():
-            return self.unpacked, []
+        group = layout.group("slots")
+        if ("lost" in quirks or "flat" in quirks and not group.merges() or
+                "reshape" in quirks and not group.merges(0, 1)):
+            return None, []  # what comes back is that of bytes that nobody packed
         return self.unpacked, [(self.places(views).ravel(), self.packed.ravel())]
 
     def quirks(self):
         """What else can be wrong with a format: (sentence, what it needs of strides) by name."""
         return {
+            "reshape": ("what is packed is written through a reshape to one axis of slots, which is a copy where "
+                        "blocks do not follow each other", needs_of_merging("slots", ("block", "token"))),
             "flat": ("what is packed is written into a copy where slots have gaps (contiguous, reshape), which is lost",
                      needs_of_merging("slots", ("block", "token", "byte"), whole=True)),
             "lost": ("what is packed is written into a copy of the view, which is lost", ()),

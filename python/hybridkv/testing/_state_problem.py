@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from .._arguments import refused
 from ._cache_views import needs_of_merging
-from ._kernel_layouts import distinct, state_homes, state_named, state_of_releases
+from ._kernel_layouts import distinct, state_homes, state_layout_of, state_named, state_of_releases
 from ._recurrences import FAMILIES
 
 _PREFILL_TOKENS = 5
@@ -30,6 +31,14 @@ class StateProblem:
         axes, states = self.recurrence.axes, self.recurrence.planned
         return distinct(state_named(axes, self.shape) + (state_of_releases(axes, self.shape, states, self.shape[0])
                                                          if states else []))
+
+    def of_plan(self, plan):
+        layout = state_layout_of(plan, self.recurrence.axes, f"{plan.model}", "plan", None, self.shape[0])
+        found = layout.groups[0].shape
+        if found != self.shape:
+            raise refused("layouts", plan, f"its states are {found}, those that are checked {self.shape}",
+                          f"give the plan alone, or shape={found}")
+        return [layout]
 
     def inputs(self, layout, arrays):
         made = {name: np.stack([token[name] for token in self.tokens], 1) for name in self.tokens[0]}

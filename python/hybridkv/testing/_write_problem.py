@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from ._attention_problem import places_of
 from ._cache_views import KV_AXES, needs_of_merging
-from ._kernel_layouts import kv_homes, kv_named
+from ._kernel_layouts import kv_homes, kv_layouts_of_plan, kv_named
 
 
 class WriteProblem:
@@ -20,15 +21,19 @@ class WriteProblem:
     def named(self):
         return kv_named(self.sizes)
 
+    def of_plan(self, plan):
+        return kv_layouts_of_plan(plan)
+
     def batch(self, layout):
         """Slots and the rows of K and V for them."""
-        blocks, tokens, heads, channels = layout.group("k").shape
+        blocks, tokens, _, _ = layout.group("k").shape
         slots = np.array([3 * tokens - 1, blocks * tokens - 1, 5 * tokens, 5 * tokens + 1, tokens + tokens // 2,
                           (blocks - 2) * tokens + 1], np.int64)
         if self.padding:
             slots = np.concatenate([slots[:2], [-1], slots[2:], [-1]])
-        rows = np.random.default_rng(11).uniform(-4, 4, (2, len(slots), heads, channels))
-        return slots, self.element.decode(self.element.encode(rows))
+        random = np.random.default_rng(11)
+        rows = [random.uniform(-4, 4, (len(slots), *group.shape[2:])) for group in layout.groups]
+        return slots, [self.element.decode(self.element.encode(each)) for each in rows]
 
     def inputs(self, layout, arrays):
         slots, rows = self.batch(layout)
@@ -51,7 +56,7 @@ class WriteProblem:
     def run(self, read, views, layout, quirks):
         """(no output, what is written: elements and values of k, of v) at these addresses, under these quirks."""
         slots, rows = self.batch(layout)
-        blocks, tokens, heads, channels = layout.group("k").shape
+        blocks, tokens, _, _ = layout.group("k").shape
         last, writes = blocks * tokens - 1, []
         if "padding last" in quirks:
             slots = np.where(slots < 0, last, slots)
@@ -60,7 +65,8 @@ class WriteProblem:
         keep = slots >= 0
         if "last is null" in quirks:
             keep &= slots // tokens != blocks - 1
-        for name, values in zip(("k", "v"), rows[::-1] if "exchanged" in quirks else rows):
+        exchanged = "exchanged" in quirks and rows[0].shape == rows[1].shape
+        for name, values in zip(("k", "v"), rows[::-1] if exchanged else rows):
             group = layout.group(name)
             if not group.merges(0, 1) and quirks & {f"reshape {name}", "reshape"}:
                 continue
@@ -68,8 +74,7 @@ class WriteProblem:
                 continue
             for step in (1, 0) if "next slot" in quirks else (0,):
                 slot = slots[keep] + step
-                places = ((slot // tokens)[:, None, None], (slot % tokens)[:, None, None],
-                          np.arange(heads)[None, :, None], np.arange(channels)[None, None, :])
+                places = places_of(group, slot // tokens, slot % tokens)
                 writes.append((views[name].of(*places).ravel(), values[keep].ravel()))
         return None, writes
 

@@ -2,13 +2,15 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
+#include <filesystem>
+#include <map>
 
 #include "base/error.h"
 #include "engines/vllm/rules.h"
 #include "planner/plan.h"
 #include "tests/planner/models.h"
 #include "tests/verify/plans.h"
+#include "test_paths.h"
 #include "tests/scratch_folder.h"
 
 namespace hybridkv {
@@ -125,6 +127,31 @@ TEST_CASE("rule: cards are read, and what they have against a plan is a warning 
   CHECK(plan.warnings.back().code == "kernel_corrupts");
   CHECK(plan.warnings.back().message.starts_with("write would silently corrupt this layout: the stride of v's block"));
   CHECK(judge_kernels({}, plan).empty());
+}
+
+TEST_CASE("rule: the cards that come along are read, and say what is known of vLLM's kernels under its own layouts") {
+  std::map<std::string, KernelCard> cards;
+  for (const auto& entry : std::filesystem::directory_iterator(HYBRIDKV_SOURCE_DIR "/python/hybridkv/testing/cards")) {
+    CAPTURE(entry.path().string());
+    const KernelCard card = read_kernel_card(entry.path().string());
+    CHECK(!card.answer.empty());
+    CHECK(!card.views.empty());
+    cards.emplace(entry.path().stem().stem().string(), card);
+  }
+  CHECK(cards.size() >= 30);
+  EngineSpec engine;
+  engine.rules = &rules_of_vllm_0_33;
+  engine.cache_mode = CacheMode::align;
+  engine.memory_bytes = 40 * testing::gib;
+  const CachePlan plan = make_plan(testing::qwen35_397b(), engine, {.max_model_lens = {32'768}});
+  const auto verdict = [&](const char* name) { return kernel_fit(cards.at(name), plan).verdict; };
+  CHECK(verdict("vllm.unified_attention") == KernelVerdict::fits);
+  CHECK(verdict("vllm.reshape_and_cache_flash") == KernelVerdict::fits);  // K's strides are V's there
+  CHECK(verdict("vllm.unified_attention_descriptors") == KernelVerdict::flagged);
+  CHECK(verdict("vllm.recurrent_gated_delta_rule") == KernelVerdict::fits);  // inside of a slot a state is dense
+  CHECK(verdict("vllm.recurrent_kda") == KernelVerdict::not_used);
+  CHECK(verdict("torch.write_reshaped") == KernelVerdict::corrupts);
+  CHECK(verdict("torch.state_flattened") == KernelVerdict::fits);
 }
 
 TEST_CASE("message: what is no card is refused with the key at fault") {

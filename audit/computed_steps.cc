@@ -50,7 +50,7 @@ void apply(OwnedCache& cache, const ComputeEvent& event) {
     validate_run(run);
     settle(cache, cache.request(run.request), 0);
   }
-  std::vector<StateUse> uses;
+  std::vector<RecordedStateUse> uses;
   for (const RecordedRun& run : event.runs)
     for_groups(cache, [&](std::int64_t group, bool is_state) {
       if (!is_state) return;

@@ -8,7 +8,7 @@
 namespace hybridkv {
 
 /// The events of a recording, in the order in which they happened; each is a line (docs/audit.md). Requests have
-/// numbers, which ascend and never come again; groups and arenas are those of the header, by position.
+/// numbers that never come again; groups and arenas are those of the header, by position.
 
 /// A step of the engine begins; what follows belongs to it.
 struct StepEvent {
@@ -93,18 +93,18 @@ struct ZeroEvent {
 };
 
 /// A state is written to a block: the one behind so many tokens.
-struct StateWrite {
+struct RecordedStateWrite {
   std::int64_t block = 0;
   std::int64_t tokens = 0;
-  bool operator==(const StateWrite&) const = default;
+  bool operator==(const RecordedStateWrite&) const = default;
 };
 
 /// From where a run reads the state of a group and to where it writes it, where that was recorded.
-struct StateUse {
+struct RecordedStateUse {
   std::int64_t group = 0;
   std::int64_t from = -1;  ///< -1: it reads none
-  std::vector<StateWrite> to;
-  bool operator==(const StateUse&) const = default;
+  std::vector<RecordedStateWrite> to;
+  bool operator==(const RecordedStateUse&) const = default;
 };
 
 /// What a step computes of one request: it reads what came before `start`, and writes tokens [start, start + tokens).
@@ -114,7 +114,7 @@ struct RecordedRun {
   std::int64_t tokens = 0;
   std::int64_t drafts = 0;    ///< how many of the last ones are a drafter's; they count once accepted
   std::int64_t exported = 0;  ///< tokens of a state in the middle that goes to the column before the last; 0: none
-  std::vector<StateUse> states;
+  std::vector<RecordedStateUse> states;
   bool operator==(const RecordedRun&) const = default;
 };
 

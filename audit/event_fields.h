@@ -105,13 +105,13 @@ void fields(Archive& archive, ZeroEvent& event) {
 }
 
 template <class Archive>
-void fields(Archive& archive, StateWrite& write) {
+void fields(Archive& archive, RecordedStateWrite& write) {
   archive.required("block", write.block);
   archive.required("tokens", write.tokens);
 }
 
 template <class Archive>
-void fields(Archive& archive, StateUse& use) {
+void fields(Archive& archive, RecordedStateUse& use) {
   archive.required("group", use.group);
   archive.optional("from", use.from, -1);
   archive.optional("to", use.to);

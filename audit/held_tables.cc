@@ -26,13 +26,13 @@ bool let_go(OwnedCache& cache, OwnedBlock& block, std::int64_t request) {
 
 void take(OwnedCache& cache, const TableEvent& event, std::int64_t number) {
   OwnedBlock& block = cache.block(event.group, number);
+  note_change(cache, block, event.group, number, event.request);
   for (const std::int64_t holder : block.holders)
     cache.raise({.fault = OwnershipFault::taken_while_held,
                  .request = event.request,
                  .group = event.group,
                  .block = number,
                  .writer = holder});
-  note_change(cache, block, event.group, number, event.request);
   for (OwnedContent& content : block.ranks) clear(content);
   block.holders.push_back(event.request);
 }
@@ -58,10 +58,9 @@ void give_back_all(OwnedCache& cache, OwningRequest& request) {
 }  // namespace
 
 void apply(OwnedCache& cache, const RequestEvent& event) {
-  if (event.request <= cache.newest_request)
-    throw InputError(fmt::format("request {} comes in after request {}; numbers ascend and never come again",
-                                 event.request, cache.newest_request));
-  cache.newest_request = event.request;
+  if (cache.requests.contains(event.request))
+    throw InputError(fmt::format("request {} comes in while it is in flight; a number never comes again",
+                                 event.request));
   OwningRequest& request = cache.requests[event.request];
   request.number = event.request;
   request.keys = event.keys;

@@ -17,9 +17,9 @@ const RecordedGroup& OwnedCache::group(std::int64_t number) const {
 OwningRequest& OwnedCache::request(std::int64_t number) {
   const auto found = requests.find(number);
   if (found == requests.end())
-    throw InputError(fmt::format("request {} {}; a line {{\"event\":\"request\",\"request\":{}, …}} comes before all "
-                                 "others of a request, and {{\"event\":\"end\"}} is the last", number,
-                                 number <= newest_request ? "has ended" : "has not come in", number));
+    throw InputError(fmt::format("request {} is not in flight; a line {{\"event\":\"request\",\"request\":{},…}} comes "
+                                 "before all others of a request, and {{\"event\":\"end\"}} is the last", number,
+                                 number));
   return found->second;
 }
 
@@ -71,6 +71,8 @@ void clear(OwnedContent& content) {
 }
 
 void note_change(OwnedCache& cache, OwnedBlock& block, std::int64_t group, std::int64_t number, std::int64_t request) {
+  // Whoever has ended holds nothing, even where a table had lost the block before.
+  std::erase_if(block.holders, [&](std::int64_t holder) { return !cache.requests.contains(holder); });
   for (const std::int64_t holder : block.holders)
     if (holder != request) cache.request(holder).doubtful.emplace_back(group, number);
   for (const std::string& object : block.storing)

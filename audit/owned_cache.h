@@ -64,7 +64,7 @@ struct OwningRequest {
   bool has_run = false;                           ///< since it was admitted
   std::int64_t computed = 0;                      ///< tokens that its runs computed and that count
   RecordedRun last;                               ///< its last run
-  std::vector<std::vector<StateWrite>> columns;   ///< (group) columns, as `block`, and tokens of the states it left
+  std::vector<std::vector<RecordedStateWrite>> columns;   ///< (group) columns, as `block`, and tokens of the states it left
   std::vector<std::pair<std::int64_t, std::int64_t>> doubtful;  ///< (group, block) that changed since it was checked
   std::vector<std::pair<std::int64_t, std::int64_t>> replaced;  ///< (group, column) of the table, the same
 };
@@ -101,7 +101,6 @@ struct OwnedCache {
   std::vector<std::unordered_map<std::int64_t, OwnedBlock>> blocks;  ///< (arena) those that were ever named
   std::unordered_map<std::int64_t, OwningRequest> requests;
   std::unordered_map<std::string, OwnedObject> objects;
-  std::int64_t newest_request = -1;
   std::int64_t step = -1;
   std::int64_t line = 0;
   OwnershipCounts counts;

@@ -16,10 +16,10 @@ std::int64_t block_in(const OwnedCache& cache, const OwningRequest& request, std
 }
 
 /// The columns that a run leaves states in, with the tokens behind which they stand.
-std::vector<StateWrite> written_columns(const RecordedGroup& group, const RecordedRun& run) {
+std::vector<RecordedStateWrite> written_columns(const RecordedGroup& group, const RecordedRun& run) {
   const std::int64_t stop = run.start + run.tokens, end = stop - run.drafts, size = group.block_tokens;
   const std::int64_t running = group.states == RecordedStates::running ? 0 : ceil_div(stop, size) - 1;
-  std::vector<StateWrite> columns;
+  std::vector<RecordedStateWrite> columns;
   if (group.states == RecordedStates::all)
     for (std::int64_t at = (run.start / size + 1) * size; at < end; at += size)
       if (at / size - 1 != running) columns.push_back({at / size - 1, at});
@@ -30,9 +30,9 @@ std::vector<StateWrite> written_columns(const RecordedGroup& group, const Record
 
 /// The column with the state behind `tokens` tokens: where the last run left it, else where such a state belongs.
 std::int64_t column_of(const RecordedGroup& of, const OwningRequest& request, std::int64_t group, std::int64_t tokens) {
-  const std::vector<StateWrite>& columns = request.columns[static_cast<std::size_t>(group)];
+  const std::vector<RecordedStateWrite>& columns = request.columns[static_cast<std::size_t>(group)];
   const auto left = std::find_if(columns.rbegin(), columns.rend(),
-                                 [&](const StateWrite& one) { return one.tokens == tokens; });
+                                 [&](const RecordedStateWrite& one) { return one.tokens == tokens; });
   if (left != columns.rend()) return left->block;
   return of.states == RecordedStates::running ? 0 : ceil_div(tokens, of.block_tokens) - 1;
 }
@@ -76,18 +76,18 @@ bool wrong_state(OwnedCache& cache, const OwningRequest& request, std::int64_t g
 
 }  // namespace
 
-StateUse states_of(const OwnedCache& cache, const OwningRequest& request, std::int64_t group, const RecordedRun& run) {
-  for (const StateUse& said : run.states)
+RecordedStateUse states_of(const OwnedCache& cache, const OwningRequest& request, std::int64_t group, const RecordedRun& run) {
+  for (const RecordedStateUse& said : run.states)
     if (said.group == group) return said;
   const RecordedGroup& of = cache.group(group);
-  StateUse use{.group = group};
+  RecordedStateUse use{.group = group};
   if (run.start > 0) use.from = block_in(cache, request, group, column_of(of, request, group, run.start));
-  for (const StateWrite& column : written_columns(of, run))
+  for (const RecordedStateWrite& column : written_columns(of, run))
     use.to.push_back({block_in(cache, request, group, column.block), column.tokens});
   return use;
 }
 
-void read_state(OwnedCache& cache, OwningRequest& request, const StateUse& use, const RecordedRun& run) {
+void read_state(OwnedCache& cache, OwningRequest& request, const RecordedStateUse& use, const RecordedRun& run) {
   if (run.start == 0) return;
   OwnershipFinding finding{.request = request.number,
                            .group = use.group,
@@ -110,7 +110,7 @@ void read_state(OwnedCache& cache, OwningRequest& request, const StateUse& use, 
   }
 }
 
-void write_states(OwnedCache& cache, OwningRequest& request, const StateUse& use, const RecordedRun& run) {
+void write_states(OwnedCache& cache, OwningRequest& request, const RecordedStateUse& use, const RecordedRun& run) {
   request.columns[static_cast<std::size_t>(use.group)] = written_columns(cache.group(use.group), run);
   const std::int64_t end = run.start + run.tokens - run.drafts;
   for (const auto& [number, tokens] : use.to) {
@@ -143,7 +143,7 @@ void write_states(OwnedCache& cache, OwningRequest& request, const StateUse& use
 }
 
 void reject_states(OwnedCache& cache, OwningRequest& request, std::int64_t group, std::int64_t end) {
-  for (const StateWrite& write : states_of(cache, request, group, request.last).to) {
+  for (const RecordedStateWrite& write : states_of(cache, request, group, request.last).to) {
     if (write.tokens <= end || write.block < 0 || cache.is_null(group, write.block)) continue;
     for (OwnedContent& content : cache.block(group, write.block).ranks)
       if (content.state.writer == request.number && content.state.tokens == write.tokens)
@@ -161,7 +161,7 @@ void name_states(OwnedCache& cache, OwningRequest& request, std::int64_t group, 
   };
   const std::int64_t size = cache.group(group).block_tokens;
   name(ceil_div(tokens, size) - 1);
-  for (const StateWrite& column : request.columns[static_cast<std::size_t>(group)]) name(column.block);
+  for (const RecordedStateWrite& column : request.columns[static_cast<std::size_t>(group)]) name(column.block);
 }
 
 }  // namespace hybridkv

@@ -11,8 +11,8 @@ namespace hybridkv {
 /// every byte that a request reads was written for its prefix, at its position, on its rank and by its layers, and was
 /// not freed or overwritten since.
 ///
-/// Sound: it raises nothing that the recording does not prove. Where some requests are not in it, or the cache was in use
-/// before, what those wrote counts as right.
+/// Sound: it raises nothing that the recording does not prove. Where some requests are not in it, or the cache was in
+/// use before, what those wrote counts as right.
 class Ownership {
  public:
   /// Throws InputError for a recording that validate() refuses.
@@ -24,6 +24,8 @@ class Ownership {
 
   const Recording& recording() const { return cache_.recording; }
   const OwnershipCounts& counts() const { return cache_.counts; }
+  /// All that is known behind the events so far.
+  const OwnedCache& cache() const { return cache_; }
 
  private:
   OwnedCache cache_;

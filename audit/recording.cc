@@ -25,8 +25,8 @@ void validate_group(const Recording& recording, std::size_t number) {
     fail(fmt::format("kind {} needs window_tokens, at least 1", to_string(group.kind)));
   if (group.is_state()) return;
   if (group.block_tokens % recording.unit_tokens != 0)
-    fail(fmt::format("a block of {} tokens is no whole number of units of {}; give a unit_tokens that divides the block "
-                     "of every group", group.block_tokens, recording.unit_tokens));
+    fail(fmt::format("a block of {} tokens is no whole number of units of {}; give a unit_tokens that divides the "
+                     "block of every group", group.block_tokens, recording.unit_tokens));
   if (group.block_tokens / recording.unit_tokens > most_units)
     fail(fmt::format("a block of {} tokens has more than {} units", group.block_tokens, most_units));
 }
@@ -40,8 +40,8 @@ void validate(const Recording& recording) {
   if (recording.groups.empty()) throw InputError("groups is empty: a cache has one at least");
   for (const RecordedArena& arena : recording.arenas)
     if (arena.blocks < 1 || arena.blocks > most_blocks || arena.null_block < -1 || arena.null_block >= arena.blocks)
-      throw InputError(fmt::format("an arena has {} blocks and null block {}; blocks go from 1 to {}, the null block is "
-                                   "one of them or -1", arena.blocks, arena.null_block, most_blocks));
+      throw InputError(fmt::format("an arena has {} blocks and null block {}; blocks go from 1 to {}, the null block "
+                                   "is one of them or -1", arena.blocks, arena.null_block, most_blocks));
   for (std::size_t number = 0; number < recording.groups.size(); ++number) validate_group(recording, number);
 }
 

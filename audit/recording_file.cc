@@ -58,8 +58,8 @@ OwnershipVerdict audit_recording(const std::string& path,
   }
   verdict.counts = ownership.counts();
   if (verdict.counts.steps == 0)
-    throw InputError(fmt::format("{}: the recording has a header and no step, so that nothing can be said of it; record "
-                                 "while the engine serves requests", input_name(path)));
+    throw InputError(fmt::format("{}: the recording has a header and no step, so that nothing can be said of it; "
+                                 "record while the engine serves requests", input_name(path)));
   return verdict;
 }
 

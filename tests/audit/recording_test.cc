@@ -170,7 +170,7 @@ TEST_CASE("edge: a file is audited with its line numbers; what is none is refuse
   CHECK(refused("") == path + ": the recording is empty; its first line is a header (docs/audit.md)");
   CHECK(refused("{}\n").starts_with(path + ":1: this is no recording: "));
   CHECK(refused(recording_line(small_cache()) + "\n{\"event\":\"end\",\"request\":5}\n")
-            .starts_with(path + ":3: request 5 has not come in; "));
+            .starts_with(path + ":3: request 5 is not in flight; "));
   CHECK(refused(recording_line(small_cache())).starts_with(path + ": the recording has a header and no step, "));
 }
 

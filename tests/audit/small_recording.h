@@ -9,8 +9,8 @@
 
 namespace hybridkv::testing {
 
-/// A cache of two ranks: K and V of layers 3 and 7, a window of 4 tokens in layer 5, states of layers 0, 1 and 2; blocks
-/// of 4 tokens in one arena, keys every 2 tokens.
+/// A cache of two ranks: K and V of layers 3 and 7, a window of 4 tokens in layer 5, states of layers 0, 1 and 2;
+/// blocks of 4 tokens in one arena, keys every 2 tokens.
 inline Recording small_cache() {
   Recording recording;
   recording.engine = "by hand";

@@ -1,0 +1,118 @@
+"""Drives the scheduler and the block manager of an installed vLLM with the recorder on, without a GPU: several requests
+in flight that decode, some with drafts of which some are accepted.
+
+    hybridkv conform vllm-0.33 --python PYTHON --models Qwen3.5-4B --record cases.jsonl
+    PYTHON drive.py FOLDER < cases.jsonl
+
+For every case that the engine takes, FOLDER/ID.jsonl is a recording for `hybridkv audit`. The environment has hybridkv,
+or the folder of its recorders on PYTHONPATH.
+"""
+
+import json
+import logging
+import os
+import pathlib
+import random
+import sys
+
+conform = pathlib.Path(__file__).resolve().parents[1] / "conform"
+sys.path[:0] = [str(conform), str(conform.parents[1] / "conform")]
+os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+logging.disable(logging.WARNING)
+
+from hybridkv.recorders import vllm as recorder  # noqa: E402
+from planning import planned  # noqa: E402
+from replaying import NoGrammar  # noqa: E402
+from vllm.sampling_params import SamplingParams  # noqa: E402
+from vllm.utils.hashing import get_hash_fn_by_name  # noqa: E402
+from vllm.v1.core.kv_cache_utils import (  # noqa: E402
+    generate_scheduler_kv_cache_config,
+    get_request_block_hasher,
+    init_none_hash,
+    resolve_kv_cache_block_sizes,
+)
+from vllm.v1.core.sched.scheduler import Scheduler  # noqa: E402
+from vllm.v1.outputs import DraftTokenIds, ModelRunnerOutput  # noqa: E402
+from vllm.v1.request import Request, RequestStatus  # noqa: E402
+
+IN_FLIGHT, ANSWER, REQUESTS, MOST_STEPS = 4, 24, 24, 4000
+
+
+def prompts_of(dice, longest):
+    """Prompts that begin like an earlier one, for a random number of tokens."""
+    prompts = []
+    for content in range(1, REQUESTS + 1):
+        length = dice.randint(1, longest)
+        earlier = dice.choice(prompts) if prompts and dice.random() < 0.7 else []
+        shared = earlier[: dice.randint(0, min(len(earlier), length - 1))]
+        prompts.append(shared + [content * 1_000_000 + token for token in range(len(shared), length)])
+    return prompts
+
+
+def model_output(dice, scheduler, step):
+    """What a model would answer: one token where all that is known was computed, more where drafts were right."""
+    names, sampled, drafted = [], [], []
+    for name in step.num_scheduled_tokens:
+        request = scheduler.requests[name]
+        drafts = step.scheduled_spec_decode_tokens.get(name, [])
+        is_last = request.num_computed_tokens >= request.num_tokens
+        right = drafts[: dice.randint(0, len(drafts))]
+        names.append(name)
+        sampled.append(right + [dice.randrange(1000)] if is_last else [])
+        drafted.append([dice.randrange(1000) for _ in range(scheduler.num_spec_tokens)] if is_last else [])
+    output = ModelRunnerOutput(
+        req_ids=names, req_id_to_index={name: i for i, name in enumerate(names)}, sampled_token_ids=sampled
+    )
+    return output, DraftTokenIds(names, drafted)
+
+
+def drive(request, path):
+    """Steps that were made; 0: prompts of this case never run."""
+    dice = random.Random(request["id"])
+    config, _, caches, _ = planned(request)
+    shared = generate_scheduler_kv_cache_config([caches])
+    block, unit = resolve_kv_cache_block_sizes(shared, config)
+    config.cache_config.num_gpu_blocks = caches.num_blocks
+    hash_function = get_hash_fn_by_name("sha256")
+    init_none_hash(hash_function)
+    ahead = config.num_hash_lookahead_tokens
+    hasher = get_request_block_hasher(unit, hash_function, *([ahead] if ahead else []))
+    longest = min(6 * block, config.model_config.max_model_len - ANSWER - 1)
+    with recorder.record(path):
+        scheduler = Scheduler(config, shared, NoGrammar(), block_size=block, hash_block_size=unit)
+        waiting = [
+            Request(str(number), prompt, SamplingParams(max_tokens=dice.randint(1, ANSWER), ignore_eos=True), None,
+                    block_hasher=hasher)
+            for number, prompt in enumerate(prompts_of(dice, longest))
+        ]
+        steps = idle = 0
+        while (waiting or scheduler.requests) and steps < MOST_STEPS and idle < 3:
+            while waiting and len(scheduler.requests) < IN_FLIGHT:
+                scheduler.add_request(waiting.pop(0))
+            step = scheduler.schedule()
+            steps += 1
+            idle = 0 if step.num_scheduled_tokens else idle + 1
+            output, drafts = model_output(dice, scheduler, step)
+            scheduler.update_from_output(step, output)
+            if scheduler.num_spec_tokens:
+                scheduler.update_draft_token_ids(drafts)
+        for name in list(scheduler.requests):
+            scheduler.finish_requests(name, RequestStatus.FINISHED_ABORTED)
+    return steps
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        request = request.get("request", request)
+        path = folder / f"{request['id']}.jsonl"
+        try:
+            print(path, drive(request, path), "steps", flush=True)
+        except Exception as error:  # the engine's own refusals are of many types
+            path.unlink(missing_ok=True)
+            print(f"case {request['id']}: refused: {type(error).__name__}: {str(error)[:200]}", flush=True)
+
+
+main()

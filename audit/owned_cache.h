@@ -64,7 +64,7 @@ struct OwningRequest {
   bool has_run = false;                           ///< since it was admitted
   std::int64_t computed = 0;                      ///< tokens that its runs computed and that count
   RecordedRun last;                               ///< its last run
-  std::vector<std::vector<RecordedStateWrite>> columns;   ///< (group) columns, as `block`, and tokens of the states it left
+  std::vector<std::vector<RecordedStateWrite>> columns;  ///< (group) states that it left: `block` is the column
   std::vector<std::pair<std::int64_t, std::int64_t>> doubtful;  ///< (group, block) that changed since it was checked
   std::vector<std::pair<std::int64_t, std::int64_t>> replaced;  ///< (group, column) of the table, the same
 };

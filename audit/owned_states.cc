@@ -63,7 +63,9 @@ bool wrong_state(OwnedCache& cache, const OwningRequest& request, std::int64_t g
     finding.fault = OwnershipFault::rejected_draft;
     return true;
   }
-  if (!is_own) {
+  // Whose state it is nobody can say where it stands at no key, but where it stands is wrong in any case.
+  const bool is_unnamed = state.key == 0 && state.tokens != tokens && !request.has_run;
+  if (!is_own && !is_unnamed) {
     finding.fault = request.has_run ? OwnershipFault::overwritten : OwnershipFault::other_prefix;
     return true;
   }
@@ -76,7 +78,8 @@ bool wrong_state(OwnedCache& cache, const OwningRequest& request, std::int64_t g
 
 }  // namespace
 
-RecordedStateUse states_of(const OwnedCache& cache, const OwningRequest& request, std::int64_t group, const RecordedRun& run) {
+RecordedStateUse states_of(const OwnedCache& cache, const OwningRequest& request, std::int64_t group,
+                           const RecordedRun& run) {
   for (const RecordedStateUse& said : run.states)
     if (said.group == group) return said;
   const RecordedGroup& of = cache.group(group);

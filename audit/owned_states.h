@@ -7,7 +7,8 @@ namespace hybridkv {
 /// Recurrent states of a request, in the blocks of one group of states.
 
 /// From which block a run reads and to which blocks it writes its states: as the run says, else by the group's rule.
-RecordedStateUse states_of(const OwnedCache& cache, const OwningRequest& request, std::int64_t group, const RecordedRun& run);
+RecordedStateUse states_of(const OwnedCache& cache, const OwningRequest& request, std::int64_t group,
+                           const RecordedRun& run);
 /// A run reads the state behind its start. Raises what is not the request's own.
 void read_state(OwnedCache& cache, OwningRequest& request, const RecordedStateUse& use, const RecordedRun& run);
 /// A run writes its states, and remembers the columns.

@@ -51,7 +51,8 @@ Events with_states(const OwnedCache& cache, const RecordedEvent& event, Change&&
   return in_runs(cache, event, RecordedKind::state,
                  [&](ComputeEvent& changed, RecordedRun& run, const OwningRequest& request, std::int64_t group) {
                    RecordedStateUse use = states_of(cache, request, group, run);
-                   if (use.to.empty() || use.to.back().block < 0 || run.drafts > 0 || !change(run, use)) return Events{};
+                   if (use.to.empty() || use.to.back().block < 0 || run.drafts > 0) return Events{};
+                   if (!change(run, use)) return Events{};
                    run.states.push_back(std::move(use));
                    return Events{changed};
                  });

@@ -42,11 +42,11 @@ void add_audit_command(CLI::App& app, CommandAction& action) {
   add_output_options(*command, options->output);
   command->footer(
       "Examples:\n"
-      "  hybridkv simulate qwen3.5-397b --pack 1 --requests 200 --record run.jsonl\n"
       "  hybridkv audit run.jsonl\n"
       "  hybridkv audit run.jsonl --format json\n"
-      "  hybridkv audit - < run.jsonl\n"
+      "  zcat run.jsonl.gz | hybridkv audit -\n"
       "\n"
+      "A recording to try: hybridkv simulate qwen3.5-397b --pack 1 --record run.jsonl.\n"
       "The exit code is 1 where something is wrong, with the request, the layer and\n"
       "the step of each finding. docs/audit.md says how an engine is recorded, what is\n"
       "checked, and what a recording is made of.");

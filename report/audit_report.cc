@@ -37,7 +37,8 @@ std::string writer_text(const OwnershipFinding& finding) {
 std::string span_text(const OwnershipFinding& finding) {
   if (finding.first_token < 0) return "";
   if (finding.first_token == finding.end_token) return fmt::format(" behind {} tokens", human_count(finding.end_token));
-  if (finding.end_token == finding.first_token + 1) return fmt::format(" of token {}", human_count(finding.first_token));
+  if (finding.end_token == finding.first_token + 1)
+    return fmt::format(" of token {}", human_count(finding.first_token));
   return fmt::format(" of tokens {} to {}", human_count(finding.first_token), human_count(finding.end_token - 1));
 }
 
@@ -146,7 +147,7 @@ std::string verdict_text(const AuditAnswer& answer) {
   return fmt::format("RESULT: {} ({}){}", finding_text(first, answer.recording), place,
                      answer.num_findings == 1
                          ? ""
-                         : fmt::format("; {} more", human_plural(answer.num_findings - 1, "finding")));
+                         : fmt::format("; {} more findings", human_count(answer.num_findings - 1)));
 }
 
 Facts checked_facts(const AuditAnswer& answer) {
@@ -156,7 +157,8 @@ Facts checked_facts(const AuditAnswer& answer) {
                    {"engine", answer.recording.engine.empty() ? "unknown" : answer.recording.engine},
                    {"what happened", fmt::format("{}, {}", counts_text(counts), human_plural(counts.runs, "run"))},
                    {"resumed", fmt::format("{} tokens", human_count(counts.hit_tokens))},
-                   {"checked", fmt::format("{} units of {} tokens of K and V, {} states", human_count(counts.checked_units),
+                   {"checked", fmt::format("{} units of {} tokens of K and V, {} states",
+                                           human_count(counts.checked_units),
                                            human_count(answer.recording.unit_tokens),
                                            human_count(counts.checked_states))}};
   if (counts.stores + counts.loads > 0)
@@ -247,8 +249,8 @@ std::string finding_text(const OwnershipFinding& finding, const Recording& recor
     case OwnershipFault::object_unknown:
     case OwnershipFault::changed_while_stored: return transfer_text(finding, recording, what);
     case OwnershipFault::hits_disagree:
-      return fmt::format("{} resumes behind {} tokens, and {} was found of {}", who, human_count(finding.expected), what,
-                         human_count(finding.found));
+      return fmt::format("{} resumes behind {} tokens, and {} was found of {}", who, human_count(finding.expected),
+                         what, human_count(finding.found));
     case OwnershipFault::taken_while_held:
       return fmt::format("{} gets block {} for {}, which request {} holds", who, finding.block, what, finding.writer);
     case OwnershipFault::not_held:

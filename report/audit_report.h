@@ -11,8 +11,8 @@ namespace hybridkv {
 /// 812".
 std::string finding_text(const OwnershipFinding& finding, const Recording& recording);
 
-/// `audit --format FORMAT`: the verdict, what is wrong and where, what was checked, what the recording cannot prove; csv:
-/// the findings alone.
+/// `audit --format FORMAT`: the verdict, what is wrong and where, what was checked, what the recording cannot prove;
+/// csv: the findings alone.
 std::string render_audit(const AuditAnswer& answer, Format format, const Style& style = {});
 
 }  // namespace hybridkv

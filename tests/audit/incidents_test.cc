@@ -94,8 +94,9 @@ TEST_CASE("regression: a checkpoint that is stale, one token ahead of its bounda
   // The boundary of 8 was shifted by a draft: the block has the state behind 9.
   std::get<ComputeEvent>(tape.first.back()).runs[0].states = {{state_group, 21, {{22, 9}}}};
   const OwnershipFinding found = only_finding(tape);
-  // Nobody knows the 9th token of request 4 to be that of request 17.
-  CHECK(found.fault == OwnershipFault::other_prefix);
+  CHECK(found.fault == OwnershipFault::other_position);
+  CHECK(found.expected == 8);
+  CHECK(found.found == 9);
   CHECK(found.request == 17);
   CHECK(found.group == state_group);
   CHECK(found.step == 3);

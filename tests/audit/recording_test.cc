@@ -1,14 +1,18 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <fstream>
 #include <string>
 
+#include "audit/event_fields.h"
 #include "audit/event_reader.h"
 #include "audit/event_writer.h"
+#include "audit/recording_fault.h"
 #include "audit/recording_file.h"
 #include "base/error.h"
 #include "base/line_reader.h"
 #include "tests/audit/small_recording.h"
+#include "test_paths.h"
 #include "tests/scratch_folder.h"
 
 namespace hybridkv::testing {
@@ -172,6 +176,20 @@ TEST_CASE("edge: a file is audited with its line numbers; what is none is refuse
   CHECK(refused(recording_line(small_cache()) + "\n{\"event\":\"end\",\"request\":5}\n")
             .starts_with(path + ":3: request 5 is not in flight; "));
   CHECK(refused(recording_line(small_cache())).starts_with(path + ": the recording has a header and no step, "));
+}
+
+TEST_CASE("law: docs/audit.md names every event, every finding and every fault that can be planted") {
+  const std::string text = text_of(HYBRIDKV_SOURCE_DIR "/docs/audit.md");
+  const auto names = [&](std::string_view name) {
+    CAPTURE(name);
+    CHECK(text.find("`" + std::string(name) + "`") != std::string::npos);
+  };
+  for (const NamedEvent& event : named_events()) names(event.name);
+  for (const auto& fault : ownership_fault_names) names(fault.name);
+  for (const RecordingFault& fault : all_recording_faults()) {
+    names(fault.name);
+    CHECK(text.find(fmt::format("| `{}` | {} |\n", fault.name, fault.description)) != std::string::npos);
+  }
 }
 
 }  // namespace hybridkv::testing

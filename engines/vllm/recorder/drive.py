@@ -38,6 +38,13 @@ from vllm.v1.request import Request, RequestStatus  # noqa: E402
 IN_FLIGHT, ANSWER, REQUESTS, MOST_STEPS = 4, 24, 24, 4000
 
 
+class AllowsAll(NoGrammar):
+    """Nor have drafts."""
+
+    def validate_tokens(self, _, tokens):
+        return tokens
+
+
 def prompts_of(dice, longest):
     """Prompts that begin like an earlier one, for a random number of tokens."""
     prompts = []
@@ -66,23 +73,50 @@ def model_output(dice, scheduler, step):
     return output, DraftTokenIds(names, drafted)
 
 
-def drive(request, path):
-    """Steps that were made; 0: prompts of this case never run."""
-    dice = random.Random(request["id"])
-    config, _, caches, _ = planned(request)
+def scheduler_of(config, caches, retention=0):
+    """A scheduler of such a cache, what hashes its prompts, and tokens of a block and of a unit that is found."""
     shared = generate_scheduler_kv_cache_config([caches])
+    shared.prefix_cache_retention_interval = retention
     block, unit = resolve_kv_cache_block_sizes(shared, config)
-    config.cache_config.num_gpu_blocks = caches.num_blocks
+    config.cache_config.num_gpu_blocks = shared.num_blocks
     hash_function = get_hash_fn_by_name("sha256")
     init_none_hash(hash_function)
     ahead = config.num_hash_lookahead_tokens
     hasher = get_request_block_hasher(unit, hash_function, *([ahead] if ahead else []))
-    longest = min(6 * block, config.model_config.max_model_len - ANSWER - 1)
+    scheduler = Scheduler(config, shared, AllowsAll(), block_size=block, hash_block_size=unit)
+    return scheduler, hasher, (block, unit)
+
+
+def asked(name, prompt, answer, hasher):
+    return Request(name, prompt, SamplingParams(max_tokens=answer, ignore_eos=True), None, block_hasher=hasher)
+
+
+def alone(scheduler, name, prompt, hasher):
+    """Runs one prompt to its end; what it hit."""
+    scheduler.add_request(asked(name, prompt, 1, hasher))
+    hit = -1
+    while name in scheduler.requests:
+        step = scheduler.schedule()
+        hit = step.scheduled_new_reqs[0].num_computed_tokens if step.scheduled_new_reqs else hit
+        scheduler.update_from_output(step, model_output(random.Random(0), scheduler, step)[0])
+    return hit
+
+
+def drive(request, path):
+    """Steps that were made; 0: prompts of this case never run."""
+    dice = random.Random(request["id"])
+    if request["engine"]["speculative_tokens"]:
+        request["engine"]["concurrent_batches"] = 1  # what was accepted has to be known
+    config, _, caches, _ = planned(request)
+    sizes = [group.kv_cache_spec.block_size for group in caches.kv_cache_groups]
+    longest = min(6 * max(sizes), config.model_config.max_model_len - ANSWER - 1)
+    if request["id"] % 2:  # a pool that is short: requests are preempted, and blocks go from one to another
+        few = sum(-(-(longest + ANSWER) // size) + 3 for size in sizes) * 2
+        caches.num_blocks = min(caches.num_blocks, few)
     with recorder.record(path):
-        scheduler = Scheduler(config, shared, NoGrammar(), block_size=block, hash_block_size=unit)
+        scheduler, hasher, _ = scheduler_of(config, caches)
         waiting = [
-            Request(str(number), prompt, SamplingParams(max_tokens=dice.randint(1, ANSWER), ignore_eos=True), None,
-                    block_hasher=hasher)
+            asked(str(number), prompt, dice.randint(1, ANSWER), hasher)
             for number, prompt in enumerate(prompts_of(dice, longest))
         ]
         steps = idle = 0
@@ -115,4 +149,5 @@ def main():
             print(f"case {request['id']}: refused: {type(error).__name__}: {str(error)[:200]}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

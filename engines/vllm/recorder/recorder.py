@@ -16,10 +16,8 @@ scheduler said is not seen. What a connector brings is recorded as unknown. Draf
 import contextlib
 import functools
 import itertools
+import math
 import os
-
-from vllm.v1.core.kv_cache_manager import KVCacheManager
-from vllm.v1.core.sched.scheduler import Scheduler
 
 from . import Recording
 
@@ -34,6 +32,10 @@ def install(path, sample=None):
     global _path, _sample, _files
     _path, _sample, _files = os.fspath(path), sample, itertools.count()
     if not _originals:
+        # Not before somebody records: a plugin is loaded in every engine.
+        from vllm.v1.core.kv_cache_manager import KVCacheManager
+        from vllm.v1.core.sched.scheduler import Scheduler
+
         _patch(Scheduler, "__init__", _made)
         _patch(Scheduler, "schedule", _scheduled)
         _patch(Scheduler, "update_from_output", _updated)
@@ -185,11 +187,14 @@ class Watched:
                   for group, manager in zip(self.manager.kv_cache_config.kv_cache_groups, self.managers)]
         import vllm
 
+        # Without prefix caching nothing has a key, and the unit of hashes is one of no group.
+        blocks = [group["block_tokens"] for group in groups if group["kind"] != "state"]
+        self.has_keys = all(block % pool.hash_block_size == 0 for block in blocks)
         self.recording = Recording(path, {
             "engine": f"vllm {vllm.__version__}",
             # What a connector brings was written elsewhere.
             "cold": scheduler.connector is None,
-            "unit_tokens": pool.hash_block_size,
+            "unit_tokens": pool.hash_block_size if self.has_keys else math.gcd(*blocks),
             "arenas": [{"blocks": pool.num_gpu_blocks, "null_block": pool.null_block.block_id}],
             "groups": groups,
         }, sample)
@@ -210,7 +215,7 @@ class Watched:
         manager.take_pending_cow_copies = taken
 
     def _keys(self, request):
-        return [key.hex()[:16] for key in request.block_hashes]
+        return [key.hex()[:16] for key in request.block_hashes] if self.has_keys else []
 
     def _tables(self, name):
         return [[block.block_id for block in manager.req_to_blocks.get(name, ())] for manager in self.managers]

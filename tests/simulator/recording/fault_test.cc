@@ -18,7 +18,8 @@ void record_small(const std::function<void(const RecordedEvent&)>& on_event, con
   BlockRecorder recorder(on_event);
   Simulation simulation(geometry, {DriverKind::closed_loop, 3});
   recorder.watch(simulation);
-  simulation.consume(batch_of({{{1, 9}}, {{2, 9}}, {{1, 8}, {3, 6}}, {{2, 8}, {4, 5}}, {{1, 8}, {5, 9}}, {{6, 21}}}, 7));
+  simulation.consume(
+      batch_of({{{1, 9}}, {{2, 9}}, {{1, 8}, {3, 6}}, {{2, 8}, {4, 5}}, {{1, 8}, {5, 9}}, {{6, 21}}}, 7));
   simulation.finish();
 }
 

@@ -82,7 +82,7 @@ TEST_CASE("edge: runs that are not recorded, and faults that have no place") {
   require_refused(one + " --pack 1 --host-memory 1G", "leave out --host-memory");
   require_refused(one + " --pack 1 --record-fault nan", "--record-fault nan: no such fault; take one of state-of-");
   require_refused("simulate qwen3.5-397b --record-fault nan-tail", "say where it goes by --record FILE");
-  require_refused("simulate qwen3.5-397b --pack 1 --requests 1 --record " + out + " --record-fault read-after-free",
+  require_refused("simulate qwen3.5-397b --pack 1 --requests 1 --record " + out + " --record-fault hits-disagree",
                   "no event of this run has a place for it, so nothing is written");
   CHECK(scratch.names().empty());
   CHECK(run_program(one + " --pack 1").exit_code == 0);

@@ -111,7 +111,7 @@ def drive(request, path):
     sizes = [group.kv_cache_spec.block_size for group in caches.kv_cache_groups]
     longest = min(6 * max(sizes), config.model_config.max_model_len - ANSWER - 1)
     if request["id"] % 2:  # a pool that is short: requests are preempted, and blocks go from one to another
-        few = sum(-(-(longest + ANSWER) // size) + 3 for size in sizes) * 2
+        few = sum(-(-(longest + ANSWER) // size) + 3 for size in sizes) * 9 // 8
         caches.num_blocks = min(caches.num_blocks, few)
     with recorder.record(path):
         scheduler, hasher, _ = scheduler_of(config, caches)

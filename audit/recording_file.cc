@@ -28,7 +28,6 @@ std::optional<std::string_view> next_filled(LineReader& lines) {
 
 OwnershipVerdict audit_recording(const std::string& path,
                                  const std::function<void(std::int64_t, double)>& on_progress) {
-  claim_stream(path, "the recording");
   LineReader lines(open_bytes(path));
   EventReader reader;
   OwnershipVerdict verdict;

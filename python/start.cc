@@ -67,7 +67,7 @@ JsonAnswer doctor_for(const std::string& log, const nb::dict& keys, const std::s
   });
 }
 
-JsonAnswer audit_for(const std::string& recording, const nb::object& progress) {
+JsonAnswer recording_audit_for(const std::string& recording, const nb::object& progress) {
   return watched(progress, [recording](const Watch& to) {
     const auto tell = [&](std::int64_t, int percent) { to.at("per cent of the recording", percent, 100); };
     return JsonAnswer{render_audit(audit(recording, tell), Format::json), {}};
@@ -92,7 +92,7 @@ void register_start(nb::module_& module) {
   module.def("trace", trace_for, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("planned"),
              nb::arg("progress").none());
   module.def("doctor", doctor_for, nb::arg("log"), nb::arg("keys"), nb::arg("trace"), nb::arg("progress").none());
-  module.def("audit_recording", audit_for, nb::arg("recording"), nb::arg("progress").none());
+  module.def("audit_recording", recording_audit_for, nb::arg("recording"), nb::arg("progress").none());
   module.def("models", [](const std::string& name, const std::string& family) {
     return render_models(list_models(name, family), Format::json);
   });

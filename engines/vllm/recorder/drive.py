@@ -111,8 +111,10 @@ def drive(request, path):
     sizes = [group.kv_cache_spec.block_size for group in caches.kv_cache_groups]
     longest = min(6 * max(sizes), config.model_config.max_model_len - ANSWER - 1)
     if request["id"] % 2:  # a pool that is short: requests are preempted, and blocks go from one to another
-        few = sum(-(-(longest + ANSWER) // size) + 3 for size in sizes) * 9 // 8
-        caches.num_blocks = min(caches.num_blocks, few)
+        states = [hasattr(group.kv_cache_spec, "mamba_type") for group in caches.kv_cache_groups]
+        few = sum(4 + request["engine"]["speculative_tokens"] if state else -(-(longest + ANSWER) // size) + 1
+                  for state, size in zip(states, sizes))
+        caches.num_blocks = min(caches.num_blocks, few * 5 // 4)
     with recorder.record(path):
         scheduler, hasher, _ = scheduler_of(config, caches)
         waiting = [

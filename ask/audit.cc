@@ -4,7 +4,7 @@
 
 namespace hybridkv {
 
-AuditAnswer audit(const std::string& path, const std::function<void(std::int64_t, int)>& on_progress) {
+AuditAnswer audit_cache(const std::string& path, const std::function<void(std::int64_t, int)>& on_progress) {
   AuditAnswer answer;
   answer.name = input_name(path);
   static_cast<OwnershipVerdict&>(answer) = audit_recording(path, [&](std::int64_t lines, double fraction) {

@@ -14,7 +14,7 @@ struct AuditAnswer : OwnershipVerdict {
 
 /// Audits a recording: a path, or "-" for standard input. `on_progress` gets per cent of the file.
 /// Throws InputError with file and line for what is no recording.
-AuditAnswer audit(const std::string& path,
-                  const std::function<void(std::int64_t lines, int percent)>& on_progress = {});
+AuditAnswer audit_cache(const std::string& path,
+                        const std::function<void(std::int64_t lines, int percent)>& on_progress = {});
 
 }  // namespace hybridkv

@@ -21,7 +21,7 @@ struct AuditOptions {
 
 int run_audit(const AuditOptions& options) {
   Progress progress(options.output.quiet);
-  const AuditAnswer answer = audit(options.recording, [&](std::int64_t lines, int percent) {
+  const AuditAnswer answer = audit_cache(options.recording, [&](std::int64_t lines, int percent) {
     progress.update("audit", fmt::format("per cent of the recording, {} lines", lines), percent, 100);
   });
   write_output(render_audit(answer, options.output.format(), options.output.style()));

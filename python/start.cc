@@ -70,7 +70,7 @@ JsonAnswer doctor_for(const std::string& log, const nb::dict& keys, const std::s
 JsonAnswer recording_audit_for(const std::string& recording, const nb::object& progress) {
   return watched(progress, [recording](const Watch& to) {
     const auto tell = [&](std::int64_t, int percent) { to.at("per cent of the recording", percent, 100); };
-    return JsonAnswer{render_audit(audit(recording, tell), Format::json), {}};
+    return JsonAnswer{render_audit(audit_cache(recording, tell), Format::json), {}};
   });
 }
 

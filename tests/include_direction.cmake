@@ -34,7 +34,7 @@ set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_p
   verify_forward compare_backends forward simulate recommend recommend_scenario bench_attention plot_inputs plot_values page_strips
   request_bytes concurrency_curves prefix_stairs hit_rates blocks_in_use engine_requests engine_rates bounds list_models listed doctor
   read_startup_log check_settings possible_settings boot
-  memory_budget find_gpu)
+  memory_budget find_gpu audit_cache audit_recording)
 list(JOIN questions "|" question)
 
 set(wrong "")

@@ -32,7 +32,15 @@ void settle(OwnedCache& cache, OwningRequest& request, std::int64_t accepted) {
   request.last.drafts = 0;
 }
 
+// Beyond these a run is damaged; states of every boundary in it are counted one by one.
+constexpr std::int64_t latest_start = std::int64_t{1} << 50;
+constexpr std::int64_t most_run_tokens = std::int64_t{1} << 26;
+constexpr std::int64_t most_drafts = 4096;
+
 void validate_run(const RecordedRun& run) {
+  if (run.start > latest_start || run.tokens > most_run_tokens || run.drafts > most_drafts)
+    throw InputError(fmt::format("a run of request {} starts at {} and has {} tokens, {} of them drafts: no engine computes "
+                                 "so many", run.request, run.start, run.tokens, run.drafts));
   if (run.start < 0 || run.tokens < 1 || run.drafts < 0 || run.drafts >= run.tokens || run.exported < 0)
     throw InputError(fmt::format("a run of request {} starts at {} and has {} tokens, {} of them drafts; it has one "
                                  "token at least that is no draft", run.request, run.start, run.tokens, run.drafts));

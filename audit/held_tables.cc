@@ -11,7 +11,7 @@ namespace hybridkv {
 namespace {
 
 // Far beyond any sequence; a column behind it is damaged.
-constexpr std::int64_t most_columns = std::int64_t{1} << 26;
+constexpr std::int64_t most_columns = std::int64_t{1} << 24;
 
 /// The request gives back its hold; false where it has none.
 bool let_go(OwnedCache& cache, OwnedBlock& block, std::int64_t request) {

@@ -124,14 +124,15 @@ void check_rows(OwnedCache& cache, OwningRequest& request, std::int64_t group, s
   });
 }
 
-/// Calls visit(unit, part) for the parts of tokens [begin, end) that the request wrote itself, on all ranks.
+/// Calls visit(unit, part) for the parts of tokens [begin, end) that the request wrote itself, on all ranks, up to where
+/// its table ends.
 template <class Visit>
 void for_own_units(OwnedCache& cache, OwningRequest& request, std::int64_t group, std::int64_t begin, std::int64_t end,
                    Visit&& visit) {
   const RecordedGroup& of = cache.group(group);
   for_each_unit(cache.unit(), begin, end, [&](const UnitPart& part) {
     const std::int64_t number = row_block(cache, request, group, part.position / of.block_tokens);
-    if (number < 0) return true;
+    if (number < 0) return false;
     for (OwnedContent& content : cache.block(group, number).ranks) {
       if (content.group != group) continue;
       OwnedUnit& unit = unit_in(content, of, cache.unit(), part.position);

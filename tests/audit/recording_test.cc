@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "audit/event_fields.h"
@@ -11,6 +12,7 @@
 #include "audit/recording_file.h"
 #include "base/error.h"
 #include "base/line_reader.h"
+#include "base/random.h"
 #include "tests/audit/small_recording.h"
 #include "test_paths.h"
 #include "tests/scratch_folder.h"
@@ -176,6 +178,38 @@ TEST_CASE("edge: a file is audited with its line numbers; what is none is refuse
   CHECK(refused(recording_line(small_cache()) + "\n{\"event\":\"end\",\"request\":5}\n")
             .starts_with(path + ":3: request 5 is not in flight; "));
   CHECK(refused(recording_line(small_cache())).starts_with(path + ": the recording has a header and no step, "));
+}
+
+TEST_CASE("law: a damaged recording is refused or audited, whatever is damaged") {
+  // Digits and brackets of a right recording, changed at random; what remains is refused or has findings.
+  const std::string right = lines_of(SmallRecording{});
+  std::int64_t refused = 0, audited = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    std::string text = right;
+    for (std::uint64_t change = 0; change < 1 + seed % 3; ++change) {
+      const std::uint64_t random = mix(seed, change);
+      const std::size_t at = random % text.size();
+      if (text[at] == '\n') continue;
+      const std::string_view with = "0123456789,:{}[]\"-eakrstp";
+      if (random % 5 == 0)
+        text.insert(at, random % 7 == 0 ? "99999999" : "9");
+      else
+        text[at] = with[(random >> 32) % with.size()];
+    }
+    EventReader reader;
+    try {
+      std::istringstream lines(text);
+      std::string line;
+      std::getline(lines, line);
+      Ownership ownership(header_again(line), [](const OwnershipFinding&) {});
+      while (std::getline(lines, line)) ownership.consume(reader.event(padded(line)), 1);
+      ++audited;
+    } catch (const InputError&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 300);
+  CHECK(audited > 100);
 }
 
 TEST_CASE("law: docs/audit.md names every event, every finding and every fault that can be planted") {

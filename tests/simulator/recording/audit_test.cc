@@ -115,6 +115,7 @@ TEST_CASE("law: recordings of random runs in large pages raise nothing") {
     // A tail may be found with a state of an earlier step, and be copied before it is computed.
     geometry.match_unit_tokens.reset();
     geometry.max_num_batched_tokens += geometry.checkpoint_step();
+    geometry.scheduler.long_prefill_threshold = 0;
     return geometry;
   });
   CHECK(counts.checked_units > audited_runs());

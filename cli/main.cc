@@ -85,6 +85,7 @@ int main(int argc, char** argv) {
   add_recommend_command(app, action);
   add_boot_command(app, action);
   add_doctor_command(app, action);
+  add_audit_command(app, action);
   add_conform_command(app, action);
   add_models_command(app, action);
   add_init_command(app, action);

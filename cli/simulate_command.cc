@@ -1,21 +1,29 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "ask/replay/planned_caches.h"
 #include "ask/replay/policy_library.h"
+#include "ask/replay/record.h"
 #include "ask/replay/simulate.h"
 #include "ask/replay/simulate_bounds.h"
 #include "ask/replay/simulate_request.h"
+#include "audit/event_writer.h"
+#include "audit/recording_fault.h"
 #include "base/error.h"
 #include "base/output_file.h"
+#include "base/suggest.h"
 #include "cli/bare_options.h"
 #include "cli/commands.h"
 #include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
+#include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
@@ -35,6 +43,7 @@ struct SimulateOptions {
   BareOptions bare;  // a cache of its own, without a plan
   std::optional<std::int64_t> max_batched_tokens;
   std::string per_request;
+  std::string record, record_fault;
   std::string policy, policy_settings;  // a library with a policy of the user's own; empty: none
   Overwrite overwrite = Overwrite::no;
 };
@@ -100,11 +109,51 @@ Question planned_question(const SimulateOptions& options) {
   return question;
 }
 
+/// The file of --record, whose events go through --record-fault where there is one.
+class RecordFile {
+ public:
+  RecordFile(const SimulateOptions& options, const Question& question)
+      : fault_(options.record_fault.empty() ? nullptr : find_recording_fault(options.record_fault)),
+        fault_name_(options.record_fault) {
+    const Recording recording =
+        recording_of_run(question.caches.front(), question.is_planned ? &question.scenario : nullptr);
+    refuse_overwriting(options.record, {options.overwrite, inputs_of(question.scenario)});
+    file_.emplace(options.record);
+    if (fault_)
+      planter_.emplace(recording, *fault_, [this](const RecordedEvent& event) { write(event); });
+    file_->append(recording_line(planter_ ? planter_->recording() : recording));
+  }
+
+  void consume(const RecordedEvent& event) {
+    if (planter_)
+      planter_->consume(event);
+    else
+      write(event);
+  }
+  void finish() {
+    if (planter_ && !planter_->is_planted())
+      throw InputError(fmt::format("--record-fault {}: no event of this run has a place for it, so nothing is written; "
+                                   "let requests run beside each other and decode, say by --driver closed_loop "
+                                   "--in-flight 8, or replay more of them", fault_name_));
+    file_->finish();
+  }
+
+ private:
+  void write(const RecordedEvent& event) { file_->append(recording_line(event)); }
+
+  const RecordingFault* fault_;
+  std::string fault_name_;
+  std::optional<OutputFile> file_;
+  std::optional<FaultPlanter> planter_;
+};
+
 /// The answer, with the requests of the first cache written to the file that was asked for.
 SimulateAnswer replayed(const SimulateOptions& options, const Question& question) {
   const SimulateRequest& request = question.scenario.simulate;
   const AnyCache& first = question.caches.front();
   std::optional<OutputFile> rows;
+  std::optional<RecordFile> recording;
+  if (!options.record.empty()) recording.emplace(options, question);
   Progress progress(options.output.quiet);
   SimulateWatch watch;
   if (!options.per_request.empty()) {
@@ -117,6 +166,7 @@ SimulateAnswer replayed(const SimulateOptions& options, const Question& question
       rows->append(record_csv_row(first, record) + (loss ? loss_csv_fields(*loss) : "") + "\n");
     };
   }
+  if (recording) watch.on_event = [&](const RecordedEvent& event) { recording->consume(event); };
   watch.on_progress = [&](const SweepProgress& at) {
     progress.update("simulate",
                     fmt::format("per cent of the trace, {} requests, {:.0f} a second", at.requests,
@@ -125,6 +175,7 @@ SimulateAnswer replayed(const SimulateOptions& options, const Question& question
   };
   SimulateAnswer answer = simulate({request, question.caches}, watch);
   if (rows) rows->finish();
+  if (recording) recording->finish();
   if (question.is_planned) add_bounds(answer, question.scenario);
   return answer;
 }
@@ -134,6 +185,9 @@ std::string answer_of(const SimulateOptions& options) {
   if (!options.per_request.empty() && question.caches.size() > 1)
     throw InputError(fmt::format("--per-request writes the requests of one cache, here are {}; choose one, say with "
                                  "--pack", question.caches.size()));
+  if (!options.record.empty() && question.caches.size() > 1)
+    throw InputError(fmt::format("--record writes the events of one cache, here are {}; choose one, say with --pack",
+                                 question.caches.size()));
   try {
     return render_simulate(replayed(options, question), options.output.format(), options.output.style());
   } catch (const SpecError& error) {
@@ -141,7 +195,21 @@ std::string answer_of(const SimulateOptions& options) {
   }
 }
 
+void check_record_options(const SimulateOptions& options) {
+  if (!options.scenario.engines.empty() && !options.record.empty())
+    throw InputError("--record writes the events of one cache; choose one release with --engine");
+  if (options.record_fault.empty()) return;
+  if (options.record.empty())
+    throw InputError("--record-fault plants a fault into a recording; say where it goes by --record FILE");
+  if (find_recording_fault(options.record_fault)) return;
+  std::vector<std::string> known;
+  for (const RecordingFault& fault : all_recording_faults()) known.emplace_back(fault.name);
+  throw InputError(fmt::format("--record-fault {}: no such fault; take one of {}{}", options.record_fault,
+                               fmt::join(known, ", "), did_you_mean(options.record_fault, known)));
+}
+
 int run_simulate(const SimulateOptions& options) {
+  check_record_options(options);
   if (!options.scenario.engines.empty() && !options.per_request.empty())
     throw InputError("--per-request writes the requests of one cache; choose one release with --engine");
   write_answers(options.scenario, options.output, [&](const ScenarioOptions& one) {
@@ -198,6 +266,14 @@ void add_result_options(CLI::App& command, SimulateOptions& options) {
   command
       .add_option("--per-request", options.per_request, "write a line of CSV for every request, in the order they end")
       ->type_name("FILE");
+  command
+      .add_option("--record", options.record, "write what happens in the cache, for hybridkv audit (docs/audit.md)")
+      ->type_name("FILE");
+  std::vector<std::string> faults;
+  for (const RecordingFault& fault : all_recording_faults()) faults.emplace_back(fault.name);
+  command.add_option("--record-fault", options.record_fault, "with a fault in it that audit finds")
+      ->check(offers({{faults}}))
+      ->type_name("FAULT");
   add_force_option(command, options.overwrite);
 }
 

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "ask/audit.h"
 #include "ask/models.h"
 #include "ask/replay/trace.h"
 #include "ask/start/boot.h"
@@ -12,6 +13,7 @@
 #include "python/command_words.h"
 #include "python/question.h"
 #include "python/watched.h"
+#include "report/audit_report.h"
 #include "report/boot_report.h"
 #include "report/doctor_report.h"
 #include "report/models_report.h"
@@ -65,6 +67,13 @@ JsonAnswer doctor_for(const std::string& log, const nb::dict& keys, const std::s
   });
 }
 
+JsonAnswer recording_audit_for(const std::string& recording, const nb::object& progress) {
+  return watched(progress, [recording](const Watch& to) {
+    const auto tell = [&](std::int64_t, int percent) { to.at("per cent of the recording", percent, 100); };
+    return JsonAnswer{render_audit(audit_cache(recording, tell), Format::json), {}};
+  });
+}
+
 }  // namespace
 
 void register_start(nb::module_& module) {
@@ -83,6 +92,7 @@ void register_start(nb::module_& module) {
   module.def("trace", trace_for, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("planned"),
              nb::arg("progress").none());
   module.def("doctor", doctor_for, nb::arg("log"), nb::arg("keys"), nb::arg("trace"), nb::arg("progress").none());
+  module.def("audit_recording", recording_audit_for, nb::arg("recording"), nb::arg("progress").none());
   module.def("models", [](const std::string& name, const std::string& family) {
     return render_models(list_models(name, family), Format::json);
   });

@@ -10,6 +10,7 @@
 #include "simulator/losses/slot_ledger.h"
 #include "simulator/losses/snapshot_ledger.h"
 #include "simulator/losses/tree_ledger.h"
+#include "simulator/recording/block_recorder.h"
 #include "simulator/tree/tree_scheduler.h"
 
 namespace hybridkv {
@@ -20,8 +21,10 @@ class BlockCacheReplay final : public CacheReplay {
  public:
   BlockCacheReplay(const CacheGeometry& geometry, const SimulationSpec& spec)
       : ledger_(spec.losses ? std::make_unique<LossLedger>(geometry, on_loss_of(spec)) : nullptr),
+        recorder_(spec.on_event),
         simulation_(geometry, spec.driver, on_record_of(spec)) {
     if (ledger_) ledger_->watch(simulation_);
+    if (spec.on_event) recorder_.watch(simulation_);
     if (spec.counts_copies) simulation_.count_copies();
   }
   void consume(const TraceBatch& batch) override { simulation_.consume(batch); }
@@ -43,6 +46,7 @@ class BlockCacheReplay final : public CacheReplay {
   }
 
   std::unique_ptr<LossLedger> ledger_;
+  BlockRecorder recorder_;
   Simulation simulation_;
   SimulationStats stats_;
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "audit/event.h"
 #include "planner/engine_rules.h"
 #include "simulator/blocks/cache_geometry.h"
 #include "simulator/losses/reuse_loss.h"
@@ -81,6 +82,8 @@ struct SimulationSpec {
   /// Where set, gets every request in the order in which they end, from one thread at a time, and what it lost where
   /// losses are asked for, else null.
   std::function<void(const RecordView&, const ReuseLoss*)> on_record = {};
+  /// Where set, gets what happens in a cache of blocks as a recorder in the engine would record it (BlockRecorder).
+  std::function<void(const RecordedEvent&)> on_event = {};
 };
 
 /// What one replay found out.

@@ -3,12 +3,13 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(base base)
+set(audit base audit)
 set(layout base layout)
 set(mamba ${layout} mamba)
 set(attention ${layout} attention)
 set(planner ${layout} mamba attention planner)
 set(transfer ${planner} transfer)
-set(simulator ${planner} simulator)
+set(simulator ${planner} audit simulator)
 set(verify ${simulator} transfer verify)
 set(measure ${planner} measure)
 set(engines ${simulator} engines)
@@ -33,11 +34,11 @@ set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_p
   verify_forward compare_backends forward simulate recommend recommend_scenario bench_attention plot_inputs plot_values page_strips
   request_bytes concurrency_curves prefix_stairs hit_rates blocks_in_use engine_requests engine_rates bounds list_models listed doctor
   read_startup_log check_settings possible_settings boot
-  memory_budget find_gpu)
+  memory_budget find_gpu audit_cache audit_recording)
 list(JOIN questions "|" question)
 
 set(wrong "")
-set(rooms base layout mamba attention planner transfer simulator verify measure engines scenarios search ask report python web cli)
+set(rooms base audit layout mamba attention planner transfer simulator verify measure engines scenarios search ask report python web cli)
 foreach(folder ${rooms} fuzz)
   file(GLOB_RECURSE files "${SOURCE_DIR}/${folder}/*.h" "${SOURCE_DIR}/${folder}/*.cc")
   foreach(file IN LISTS files)

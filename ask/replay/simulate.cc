@@ -41,6 +41,7 @@ SimulateAnswer simulate(const SimulateQuestion& question, const SimulateWatch& w
     SimulationSpec& one = sweep.simulations.emplace_back(SimulationSpec{.cache = cache, .driver = request.driver});
     check_replay(one);
     one.counts_copies = true;
+    if (i == 0) one.on_event = watch.on_event;
     one.on_record = [&to = listed[i], next = i == 0 ? watch.on_record : nullptr](const RecordView& record,
                                                                                 const ReuseLoss* loss) {
       if (std::ssize(to) <= most_listed_requests) to.push_back({record_of(record), {}});

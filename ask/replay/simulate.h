@@ -60,6 +60,7 @@ struct SimulateWatch {
   /// Of the first cache, in the order in which requests end, with what each lost where losses are asked for, else null.
   std::function<void(const RecordView&, const ReuseLoss*)> on_record = {};
   std::function<void(const SweepProgress&)> on_progress = {};
+  std::function<void(const RecordedEvent&)> on_event = {};  ///< of the first cache (SimulationSpec::on_event)
 };
 
 /// Replays the trace through all caches. Throws SpecError, path "geometry.FIELD" or as open_trace and make_replay, for

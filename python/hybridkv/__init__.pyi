@@ -398,6 +398,12 @@ class Boot(Record):
     boots: bool
     result: str
     lines: list[str]
+class Audit(Record):
+    result: str
+    text: str
+    findings: Records[Record]
+    @property
+    def is_right(self) -> bool: ...
 class Diagnosis(Record):
     explained: Record
     contradictions: list[str]
@@ -615,6 +621,7 @@ def boot(scenario: Scenario = None, /, *, gpu: str | None = None, gpu_memory: st
          attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Boot: ...
 def doctor(log: Path, /, *, trace: Path | None = None, progress: Progress = None,
            **keys: Unpack[Keys]) -> Diagnosis: ...
+def audit(recording: Path, /, *, progress: Progress = None) -> Audit: ...
 def trace(file: Path | None = None, /, scenario: Scenario = None, *, progress: Progress = None,
           attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Trace: ...
 def models(name: str = "", /, *, family: str = "") -> Records[Record]: ...

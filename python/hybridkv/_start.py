@@ -1,4 +1,5 @@
-"""Around the start of an engine: whether it will, what its log says, what is in a trace, which models come along."""
+"""Around the start of an engine: whether it will, what its log says, whether its cache is right, what is in a trace,
+which models come along."""
 
 import json
 import os
@@ -23,6 +24,16 @@ class Boot(Record):
 class Diagnosis(Record):
     """What a log says, why, what is wrong with it, and what would do better: `explained`, `contradictions`, `reasons`."""
     __slots__ = ()
+
+
+class Audit(Record):
+    """Whether every byte that requests read was their own: `result`, `text`, what was checked, `findings`."""
+    __slots__ = ()
+
+    @property
+    def is_right(self):
+        """True where the recording proves nothing to be wrong."""
+        return self._fields["result"] == "right"
 
 
 class Trace(Record):
@@ -69,6 +80,18 @@ def doctor(log, /, *, trace=None, progress=None, **keys):
     with explained(None, keys, paths), progress_of(progress) as watch:
         answer = _native.doctor(os.fspath(log), keys, "" if trace is None else os.fspath(trace), watch)
     return Diagnosis(decoded(answer))
+
+
+def audit(recording, /, *, progress=None):
+    """Replays the recording of a cache that ran (docs/audit.md): is every byte that a request reads its own?
+
+    recording: its path, plain or compressed; hybridkv.recorders makes them of engines, simulate --record of simulated
+               runs
+    """
+    if not isinstance(recording, (str, os.PathLike)):
+        raise refused("recording", recording, f"{shown(recording)} is no path", "give that of a file")
+    with progress_of(progress) as watch:
+        return Audit(decoded(_native.audit_recording(os.fspath(recording), watch)))
 
 
 def trace(file=None, /, scenario=None, *, progress=None, **keys):

@@ -145,7 +145,8 @@ class GroupsOf {
         // of others.
         finds_windows_(geometry.rules.blocks->retains_windows() || plan.strategy == Strategy::two_level) {}
 
-  void add(const GroupPlan& group) {
+  void add(std::size_t number) {
+    const GroupPlan& group = plan_.groups[number];
     const SpecPlan& spec = plan_.spec_of(group);
     marked_ = marked_ || group.drafts;
     if (group.shares_table) {  // it is found again together with the group before it
@@ -154,14 +155,18 @@ class GroupsOf {
       hold(group, spec);
     } else if (spec.state) {
       add_group(geometry_, plan_, group);
+      found_.states.resize(static_cast<std::size_t>(geometry_.state_groups), number);
       // In mode none a recurrent block is the whole request; it says nothing of the attention block.
       if (plan_.cache_mode != CacheMode::none) set_state_block(geometry_, spec);
     } else if (spec.attention->window_tokens == 0 || finds_windows_) {
       add_attention(group, *spec.attention, spec.block_size_tokens);
+      found_.attention.push_back(number);
     } else {
       hold(group, spec);
     }
   }
+
+  const FoundGroups& found() const { return found_; }
 
   void finish() {
     if (windows_) geometry_.attention_masks = std::move(masks_);
@@ -188,6 +193,7 @@ class GroupsOf {
 
   const CachePlan& plan_;
   CacheGeometry& geometry_;
+  FoundGroups found_;
   bool finds_windows_;
   std::vector<KeyMask> masks_;
   std::vector<bool> drafters_;
@@ -214,12 +220,21 @@ void refuse_other_caches(const CachePlan& plan) {
 
 }  // namespace
 
+FoundGroups found_groups(const CachePlan& plan, const EngineSpec& engine) {
+  refuse_other_caches(plan);
+  CacheGeometry geometry = arenas_of(plan);
+  set_rules(geometry, plan, engine);
+  GroupsOf groups(plan, geometry);
+  for (std::size_t number = 0; number < plan.groups.size(); ++number) groups.add(number);
+  return groups.found();
+}
+
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   refuse_other_caches(plan);
   CacheGeometry geometry = arenas_of(plan);
   set_rules(geometry, plan, engine);
   GroupsOf groups(plan, geometry);
-  for (const GroupPlan& group : plan.groups) groups.add(group);
+  for (std::size_t number = 0; number < plan.groups.size(); ++number) groups.add(number);
   groups.finish();
   if (geometry.attention_groups + geometry.state_groups == 0)
     throw SpecError("engine.release",

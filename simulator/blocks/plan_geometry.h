@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "planner/cache_plan.h"
 #include "planner/engine_spec.h"
 #include "simulator/blocks/cache_geometry.h"
@@ -24,5 +27,13 @@ PrefixRules prefix_rules_of(const CachePlan& plan);
 /// states count as an attention group. A state that lies in several pages counts as one group a page: it is found where
 /// all of them are. The longest max_model_len of the plan is the cache's.
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine);
+
+/// Which groups of a plan the groups of its cache are: positions in CachePlan::groups.
+struct FoundGroups {
+  std::vector<std::size_t> attention;  ///< (attention group)
+  std::vector<std::size_t> states;     ///< (state group)
+};
+/// Throws as geometry_of.
+FoundGroups found_groups(const CachePlan& plan, const EngineSpec& engine);
 
 }  // namespace hybridkv

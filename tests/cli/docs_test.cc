@@ -91,6 +91,8 @@ TEST_CASE("golden: the commands of docs/boot.md print what it shows") { require_
 
 TEST_CASE("golden: the commands of docs/doctor.md print what it shows") { require_printed("docs/doctor.md", 4); }
 
+TEST_CASE("golden: the commands of docs/audit.md print what it shows") { require_printed("docs/audit.md", 2); }
+
 TEST_CASE("golden: the commands of docs/releases.md print what it shows") { require_printed("docs/releases.md", 3); }
 
 TEST_CASE("golden: the commands of docs/sweep.md print what it shows") { require_printed("docs/sweep.md", 1); }

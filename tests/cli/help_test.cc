@@ -18,7 +18,7 @@ namespace {
 
 const std::vector<std::string> commands{"plan",   "explain",  "whose",  "compare", "verify", "attend",
                                         "bench",  "plot",     "report",  "simulate", "sweep",
-                                        "merge",  "recommend", "boot",   "doctor",
+                                        "merge",  "recommend", "boot",   "doctor", "audit",
                                         "conform", "models", "init", "import", "completions", "man"};
 
 /// Commands of a help's lines that begin with "  hybridkv ", without that word; a backslash joins lines, and what other
@@ -46,6 +46,7 @@ void add_files(const ScratchFolder& scratch) {
   fs::copy_file(samples / "trace.jsonl", scratch.path / "trace.jsonl");
   fs::copy(fs::path(HYBRIDKV_TEST_DATA) / "attention" / "vllm_mixed_small", scratch.path / "case");
   fs::copy_file(samples / "server.txt", scratch.path / "server.log");
+  fs::copy_file(samples / "recording.jsonl", scratch.path / "run.jsonl");
   fs::create_directory(scratch.path / "results");
   scratch.file("my.yaml", "model: Qwen3.5-4B\n"
                           "engine: {memory: 40G, tensor_parallel: [1, 2]}\nlimits: {max_model_len: 32k}\n");

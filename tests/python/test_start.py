@@ -51,6 +51,19 @@ def test_trace(program):
         hybridkv.trace(5)
 
 
+def test_audit(program):
+    samples = ROOT / "docs" / "samples"
+    right = hybridkv.audit(samples / "recording.jsonl")
+    assert right.is_right and right.hits == 12 and not right.findings
+    wrong = hybridkv.audit(str(samples / "recording-wrong.jsonl"))
+    assert wrong.findings[0].fault == "other_prefix" and not wrong.is_right
+    assert wrong.to_dict() == program("audit", samples / "recording-wrong.jsonl")
+    with pytest.raises(hybridkv.InputError, match="this is no recording"):
+        hybridkv.audit(samples / "trace.jsonl")
+    with pytest.raises(hybridkv.InputError, match="5 is no path"):
+        hybridkv.audit(5)
+
+
 def test_doctor(program):
     log = ROOT / "docs/samples/server.txt"
     assert hybridkv.doctor(log).to_dict() == program("doctor", log)

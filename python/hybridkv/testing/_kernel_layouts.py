@@ -3,6 +3,8 @@
 
 import dataclasses
 import itertools
+import json
+import pathlib
 
 from .._arguments import refused
 from ._cache_views import Group, KV_AXES, KernelLayout, dense_strides
@@ -91,16 +93,13 @@ def distinct(layouts):
 # ------------------------------------------------------------------------------------------------------- of releases
 
 _ATTENTION = "full_attention"
-#: (release, physical order, layers of a page, form of the backend, bytes that pages are padded to, other layers).
-#: Every order, pack and form that the rules of these releases know; what a plan refuses is in none of them.
-_NAMED = (
-    [("vllm-2026-06", order, pack, "paged", 1, True) for order in ("nhd", "hnd", "head_major") for pack in (1, 2, 3)] +
-    [("vllm-2026-06", order, 2, form, 1, True) for form in ("flex", "cpu", "diff_kv", "kv_first") for order in
-     ("nhd", "hnd")] +
-    [("vllm-2026-06", order, 2, "paged", 16384, True) for order in ("nhd", "hnd", "head_major")] +
-    [("vllm-0.33", order, 1, "paged", 1, True) for order in ("LBNHC", "LBHNC", "BLNHC", "BLHNC")] +
-    [("vllm-0.33", order, 1, "paged", 1, False) for order in ("LHBNC", "BHLNC")] +
-    [("vllm-0.33", order, 1, "paged", 16384, True) for order in ("LBNHC", "BLHNC")])
+
+
+def _of_releases(kind):
+    """Every order, pack and form that the rules of releases with common pages know; what a plan refuses is in none of
+    them. Fields are those of a scenario; `kernel_blocks`: a page takes several."""
+    text = (pathlib.Path(__file__).parent / "layouts_of_releases.json").read_text()
+    return json.loads(text)[kind]
 
 
 def _tiny_plan(release, order, pack, form, padded, recurrent, sizes, states, large_page=False):
@@ -110,7 +109,7 @@ def _tiny_plan(release, order, pack, form, padded, recurrent, sizes, states, lar
                    "head_size": sizes.head_size}}
     if recurrent:
         kinds["m"] = states
-    keys = {"attention_pack_size": pack} if release == "vllm-2026-06" else {}
+    keys = {"attention_pack_size": pack} if pack > 1 else {}
     if large_page:
         keys["kernel_block_sizes"] = [sizes.block_tokens]
     return plan(model={"name": "kernel", "dtype": sizes.dtype, "layers": "(ma)3" if recurrent else "(a)3",
@@ -133,11 +132,10 @@ def _large_state(sizes):
 
 def kv_named(sizes):
     """Every order, pack, padding and kernel block of the releases that plans are made for, at these sizes."""
-    cases = [(case, False) for case in _NAMED]
-    cases += [((release, order, 1, "paged", 1, True), True)
-              for release, order in (("vllm-2026-06", "nhd"), ("vllm-2026-06", "hnd"), ("vllm-0.33", "LBNHC"))]
     found = []
-    for (release, order, pack, form, padded, recurrent), large in cases:
+    for case in _of_releases("attention"):
+        release, order, pack, form = (case[key] for key in ("release", "order", "pack", "form"))
+        padded, recurrent, large = (case[key] for key in ("page_alignment_bytes", "recurrent", "kernel_blocks"))
         states = (_large_state if large else _small_state)(sizes)
         planned = _tiny_plan(release, order, pack, form, padded, recurrent, sizes, states, large)
         words = [release, order, "" if pack == 1 else f"pack {pack}", "" if form == "paged" else form,
@@ -263,8 +261,8 @@ def state_layout_of(plan, axes, name, kind, layer=None, most_slots=None):
 def state_of_releases(axes, shape, states, slots):
     """States as releases place them: beside the attention layers of their pages."""
     found = []
-    for release, order, pack in (("vllm-2026-06", "nhd", 1), ("vllm-2026-06", "nhd", 3), ("vllm-2026-06", "hnd", 2),
-                                 ("vllm-0.33", "LBNHC", 1), ("vllm-0.33", "BLNHC", 1)):
+    for case in _of_releases("states"):
+        release, order, pack = (case[key] for key in ("release", "order", "pack"))
         planned = _tiny_plan(release, order, pack, "paged", 1, True, KvSizes(), states)
         name = f"{release} {order}" + (f" pack {pack}" if pack > 1 else "")
         layout = state_layout_of(planned, axes, name, "named", None, slots)

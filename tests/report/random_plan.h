@@ -240,6 +240,13 @@ inline TreePools random_tree() {
           })};
 }
 
+inline SupposedLayout random_supposed() {
+  SupposedLayout what_if{random_flag() ? random_text() : "", random_option([] { return random_count(1); }), {}, {}};
+  what_if.groups = random_list(random_counts);
+  what_if.states = {random_count(), random_count(1), random_flag()};
+  return what_if;
+}
+
 /// Pools, in which nothing agrees with anything.
 inline Arrangement random_pools() {
   Arrangement plan;
@@ -255,6 +262,7 @@ inline Arrangement random_pools() {
   plan.lookahead_tokens = random_count();
   plan.decode_context_parallel = random_count(1);
   plan.strategy = random_of(all_strategies);
+  if (random_flag()) plan.what_if = random_supposed();
   plan.pools = random_list(
       [&] {
         return PoolPlan{random_count(), random_count(), random_list([&] {

@@ -34,9 +34,10 @@ constexpr int num_fields() {
 }
 // A field that is new in the plan is also new in the fields of its struct (report/*_json.h) and in random_plan.h.
 static_assert(num_fields<PlanSet>() == 4 && num_fields<CachePlan>() == 14 && num_fields<SpecPlan>() == 18);
-static_assert(num_fields<Arrangement>() == 20 && num_fields<ArenaPlan>() == 4 && num_fields<LanePlan>() == 5);
+static_assert(num_fields<Arrangement>() == 21 && num_fields<ArenaPlan>() == 4 && num_fields<LanePlan>() == 5);
 static_assert(num_fields<GroupPlan>() == 13 && num_fields<PoolPlan>() == 3 && num_fields<LayerRef>() == 2);
 static_assert(num_fields<SharedLayer>() == 2);
+static_assert(num_fields<SupposedLayout>() == 4 && num_fields<StatePlacement>() == 3);
 static_assert(num_fields<ExtraPlan>() == 3 && num_fields<CapacityPlan>() == 11 && num_fields<PrefixPlan>() == 8);
 static_assert(num_fields<TreePools>() == 10 && num_fields<TreeHost>() == 3 && num_fields<TokenStateSplit>() == 9);
 static_assert(num_fields<PoolGroups>() == 16 && num_fields<GroupHost>() == 4 && num_fields<SnapshotPoints>() == 4);

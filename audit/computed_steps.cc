@@ -39,8 +39,8 @@ constexpr std::int64_t most_drafts = 4096;
 
 void validate_run(const RecordedRun& run) {
   if (run.start > latest_start || run.tokens > most_run_tokens || run.drafts > most_drafts)
-    throw InputError(fmt::format("a run of request {} starts at {} and has {} tokens, {} of them drafts: no engine computes "
-                                 "so many", run.request, run.start, run.tokens, run.drafts));
+    throw InputError(fmt::format("a run of request {} starts at {} and has {} tokens, {} of them drafts: no engine "
+                                 "computes so many", run.request, run.start, run.tokens, run.drafts));
   if (run.start < 0 || run.tokens < 1 || run.drafts < 0 || run.drafts >= run.tokens || run.exported < 0)
     throw InputError(fmt::format("a run of request {} starts at {} and has {} tokens, {} of them drafts; it has one "
                                  "token at least that is no draft", run.request, run.start, run.tokens, run.drafts));

@@ -124,8 +124,8 @@ void check_rows(OwnedCache& cache, OwningRequest& request, std::int64_t group, s
   });
 }
 
-/// Calls visit(unit, part) for the parts of tokens [begin, end) that the request wrote itself, on all ranks, up to where
-/// its table ends.
+/// Calls visit(unit, part) for the parts of tokens [begin, end) that the request wrote itself, on all ranks, up to
+/// where its table ends.
 template <class Visit>
 void for_own_units(OwnedCache& cache, OwningRequest& request, std::int64_t group, std::int64_t begin, std::int64_t end,
                    Visit&& visit) {

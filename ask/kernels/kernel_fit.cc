@@ -105,14 +105,18 @@ std::optional<std::int64_t> derived_stride(const DerivedStride& derived, const K
   return std::nullopt;
 }
 
-/// The stride of an axis in the dense layout that the card calls home: of "nhd, apart" and "hnd, apart", or the axes of
-/// a state from the outermost on. Nothing for another home.
+/// The stride of an axis in the dense layout that the card calls home: "nhd, apart" and "hnd, apart" have all of K before
+/// V, "joined" K before V in each block, "joined by channel" in each row; of a state the axes from the outermost on.
+/// Nothing for another home.
 std::optional<std::int64_t> home_stride(const KernelCard& card, const KernelAxes& view, std::string_view of) {
   std::vector<std::string> order;
-  if (card.home == "nhd, apart") order = {"block", "token", "head", "channel"};
-  if (card.home == "hnd, apart") order = {"block", "head", "token", "channel"};
+  const std::string_view home = card.home;
+  if (home.starts_with("nhd, ")) order = {"block", "token", "head", "channel"};
+  if (home.starts_with("hnd, ")) order = {"block", "head", "token", "channel"};
   if (card.check == "state" && !card.views.empty()) order = card.views.front().axes;
-  Checked stride = 1;
+  const bool is_doubled = (home.ends_with(", joined") && of == "block") ||
+                          (home.ends_with(", joined by channel") && of != "channel");
+  Checked stride = is_doubled ? 2 : 1;
   for (auto name = order.rbegin(); name != order.rend(); ++name) {
     if (*name == of) return stride;
     const Axis* axis = view.find(*name);

@@ -294,6 +294,8 @@ class Plan(Record):
     decode_context_parallel: int
     # How layers are arranged; default packed_attention.
     strategy: str
+    # Rules of no engine that the plan follows in place of the engine's own; it is modelled.
+    what_if: Record
     # In the order of their first layer.
     specs: Records[Spec]
     # Layers, blocks, heads, tokens, bytes of the one allocation, outermost first; else left out.

@@ -71,8 +71,12 @@ TEST_CASE("rule: strides that are refused, offsets of 32 bits, stale slots, and 
   KernelCard card = attention_card();
   card.views[0].refuses = {"block"};
   CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::refuses);
-  card.views[0].refuses = {"channel"};
+  card.views[0].refuses = {"channel", "head", "token"};
   CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::fits);
+  card.home = "nhd, joined by channel";
+  const KernelFit joined = kernel_fit(card, packed(3));
+  CHECK(joined.verdict == KernelVerdict::refuses);
+  CHECK(joined.reasons.size() == 2);  // the channel is dense in that home too
   card = attention_card();
   card.views[0].narrow = {"block"};
   CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::fits);
@@ -150,7 +154,11 @@ TEST_CASE("rule: the cards that come along are read, and say what is known of vL
   CHECK(verdict("vllm.unified_attention_descriptors") == KernelVerdict::flagged);
   CHECK(verdict("vllm.recurrent_gated_delta_rule") == KernelVerdict::fits);  // inside of a slot a state is dense
   CHECK(verdict("vllm.recurrent_kda") == KernelVerdict::not_used);
-  CHECK(verdict("torch.write_reshaped") == KernelVerdict::corrupts);
+  // Its card says the same of these two orders at tiny sizes: blocks of a layer follow each other in the first alone.
+  CHECK(verdict("torch.write_reshaped") == KernelVerdict::fits);
+  engine.cache_order = CacheOrder::blnhc;
+  const CachePlan by_block = make_plan(testing::qwen35_397b(), engine, {.max_model_lens = {32'768}});
+  CHECK(kernel_fit(cards.at("torch.write_reshaped"), by_block).verdict == KernelVerdict::corrupts);
   CHECK(verdict("torch.state_flattened") == KernelVerdict::fits);
 }
 

@@ -105,8 +105,9 @@ std::optional<std::int64_t> derived_stride(const DerivedStride& derived, const K
   return std::nullopt;
 }
 
-/// The stride of an axis in the dense layout that the card calls home: "nhd, apart" and "hnd, apart" have all of K before
-/// V, "joined" K before V in each block, "joined by channel" in each row; of a state the axes from the outermost on.
+/// The stride of an axis in the dense layout that the card calls home: "nhd, apart" and "hnd, apart" have all of K
+/// before V, "joined" K before V in each block, "joined by channel" in each row; of a state the axes from the outermost
+/// on.
 /// Nothing for another home.
 std::optional<std::int64_t> home_stride(const KernelCard& card, const KernelAxes& view, std::string_view of) {
   std::vector<std::string> order;

@@ -166,5 +166,5 @@ def test_arrays_and_numbers_of_numpy_are_plain_ones():
 
 def test_testing_exports_its_functions_alone():
     import hybridkv.testing
-    public = {name for name in vars(hybridkv.testing) if not name.startswith("_")}
+    public = {name for name in dir(hybridkv.testing) if not name.startswith("_")}
     assert public == set(hybridkv.testing.__all__)

@@ -8,6 +8,10 @@ _OF_KERNELS = ("Card", "KernelLayout", "check_attention_kernel", "check_slots", 
 __all__ = ["check_engine", *_OF_KERNELS]
 
 
+def __dir__():
+    return sorted({*globals(), *_OF_KERNELS})
+
+
 def __getattr__(name):
     if name not in _OF_KERNELS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -148,7 +148,7 @@ bool compare(const Traffic& traffic, const AttentionWay& way, const BackendMetad
     if (right) {
       result.max_error = std::max(result.max_error, error);
     } else if (result.status == CheckStatus::passed) {
-      result.max_error = error;
+      result.max_error = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
       result.fail(difference_text(traffic, traffic.views[view_index], batch, static_cast<std::int64_t>(row), what, got,
                                   wanted));
     }

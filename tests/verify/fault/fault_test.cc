@@ -1,5 +1,4 @@
 // Every check is shown able to fail, by a fault that it owns.
-#include "verify/attention_check.h"
 #include "verify/fault/fault.h"
 
 #include <doctest/doctest.h>
@@ -9,6 +8,7 @@
 
 #include "tests/verify/check_named.h"
 #include "tests/verify/plans.h"
+#include "verify/attention_check.h"
 #include "verify/check_table.h"
 #include "verify/verify.h"
 

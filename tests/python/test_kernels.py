@@ -197,7 +197,7 @@ def test_no_room_for_far_layouts(monkeypatch):
 
 
 def test_sample_card_meets_the_schema():
-    Card.load(pathlib.Path(__file__).resolve().parents[2] / "docs/samples/sample.card.json")
+    Card.load(pathlib.Path(__file__).resolve().parents[2] / "docs/samples/kernel-card.json")
 
 
 @pytest.mark.parametrize("layout", kernel_layouts("probes"), ids=str)

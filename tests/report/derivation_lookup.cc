@@ -288,9 +288,14 @@ class Lookup {
   }
 
   /// Group i of a spec takes pages i, i + groups, …, each as many layers of the spec as a page holds: by derived
-  /// numbers.
+  /// numbers; or the layers that are supposed.
   void check_layers(const GroupPlan& group, std::int64_t i) {
     const SpecPlan& spec = plan_.specs[group.spec];
+    if (const auto& supposed = plan_.what_if.groups; !supposed.empty() && !spec.draft && !spec.auxiliary) {
+      if (std::find(supposed.begin(), supposed.end(), group.layers()) == supposed.end())
+        missing_.push_back(fmt::format("the layers of group {} of {}, which are not supposed", i, spec_label(spec)));
+      return;
+    }
     const std::string label = spec_label(spec);
     const std::int64_t groups = whole("groups of " + label), packed = whole("layers a page of " + label);
     if (groups < 1 || packed < 1) return;  // told already

@@ -78,11 +78,11 @@ void add_whose_command(CLI::App& app, CommandAction& action) {
   command->add_option("--pool", options->pool, "pool in which the byte lies, from 0 on (default: 0)")
       ->type_name("NUMBER");
   add_output_options(*command, options->output);
-  command->footer(with_engines("For whoever stares at a dump: pools are the allocations of the plan, in its order.\n"
+  command->footer(with_engines("For whoever stares at a dump: pools are the allocations of the plan, in order.\n"
                                "\nExamples:\n"
                                "  hybridkv whose qwen3.5-397b 0x12345678 --pack 5 --pool 2\n"
                                "  hybridkv whose --model Qwen3.5-4B --memory 20GiB --max-model-len 32k 3GiB\n"
-                               "  hybridkv whose qwen3.5-397b 123,456,789 --pack 1 --format json | jq '.owners[0]'"));
+                               "  hybridkv whose qwen3.5-397b 123,456,789 --pack 1 --format json | jq .owners"));
   command->callback([options, &action] {
     action = [options] {
       const std::int64_t byte = read_byte(options->byte);

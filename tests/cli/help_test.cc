@@ -47,6 +47,7 @@ void add_files(const ScratchFolder& scratch) {
   fs::copy(fs::path(HYBRIDKV_TEST_DATA) / "attention" / "vllm_mixed_small", scratch.path / "case");
   fs::copy_file(samples / "server.txt", scratch.path / "server.log");
   fs::copy_file(samples / "recording.jsonl", scratch.path / "run.jsonl");
+  fs::copy_file(samples / "kernel-card.json", scratch.path / "mine.card.json");
   fs::create_directory(scratch.path / "results");
   scratch.file("my.yaml", "model: Qwen3.5-4B\n"
                           "engine: {memory: 40G, tensor_parallel: [1, 2]}\nlimits: {max_model_len: 32k}\n");

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
+#include "cli/word_behind_scenario.h"
 #include "report/plan/explain_report.h"
 #include "report/plan/plan_json.h"
 #include "report/plan/plan_report.h"
@@ -98,24 +98,11 @@ int print_plans(const Scenario& scenario, const PlanOptions& options, const Writ
   return exit_fine;
 }
 
-/// NUMBER may stand alone: a SCENARIO that is written as a number and is no file is one.
 void add_number(CLI::App& command, PlanOptions& options) {
-  const auto take_number = [&options](std::string word) {
-    if (!asked_number(word) || std::filesystem::exists(word)) return word;
-    options.number = word;
-    return std::string();
-  };
-  command.get_option("SCENARIO")->transform(take_number, "");
-  const auto set_number = [&options](const std::string& word) {
-    if (!options.number.empty())
-      throw CLI::ValidationError(fmt::format("{} {}: one number is explained at a time, and SCENARIO stands before it",
-                                             options.number, word));
-    options.number = word;
-  };
-  command
-      .add_option_function<std::string>("NUMBER", set_number,
-                                        "explain this number alone, as it was printed: 2096, 1,734,082, 60.6, 675MiB")
-      ->type_name("");
+  add_word_behind_scenario(command, options.number,
+                           {"NUMBER", "explain this number alone, as it was printed: 2096, 1,734,082, 60.6, 675MiB",
+                            "one number is explained at a time",
+                            [](const std::string& word) { return asked_number(word).has_value(); }});
 }
 
 void add_kernels(CLI::App& command, PlanOptions& options) {

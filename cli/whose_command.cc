@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -12,6 +11,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
+#include "cli/word_behind_scenario.h"
 #include "report/plan/whose_report.h"
 #include "scenarios/number.h"
 
@@ -48,23 +48,10 @@ std::int64_t read_byte(const std::string& text) {
   return *byte;
 }
 
-/// BYTE may stand alone: a SCENARIO that is written as one and is no file is meant so.
 void add_byte(CLI::App& command, WhoseOptions& options) {
-  command.get_option("SCENARIO")->transform(
-      [&options](std::string word) {
-        if (!parse_byte(word) || std::filesystem::exists(word)) return word;
-        options.byte = word;
-        return std::string();
-      },
-      "");
-  const auto set = [&options](const std::string& word) {
-    if (!options.byte.empty())
-      throw CLI::ValidationError(fmt::format("{} {}: one byte is asked for, and SCENARIO stands before it",
-                                             options.byte, word));
-    options.byte = word;
-  };
-  command.add_option_function<std::string>("BYTE", set, "of the pool, from its front: 3145728, 0x300000, 3MiB")
-      ->type_name("");
+  add_word_behind_scenario(command, options.byte,
+                           {"BYTE", "of the pool, from its front: 3145728, 0x300000, 3MiB", "one byte is asked for",
+                            [](const std::string& word) { return parse_byte(word).has_value(); }});
 }
 
 }  // namespace

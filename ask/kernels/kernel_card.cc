@@ -1,12 +1,13 @@
 #include "ask/kernels/kernel_card.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/byte_source.h"
+#include "base/error.h"
 
 namespace hybridkv {
 
@@ -73,12 +74,10 @@ class CardReader {
 
   StrideRule rule(const json& derived) const {
     const std::string name = text(derived, "rule");
-    if (name == "extents") return StrideRule::extents;
-    if (name == "next") return StrideRule::next;
-    if (name == "stride_of") return StrideRule::stride_of;
-    if (name != "unknown")
-      refuse("rule", fmt::format("'{}' is none; allowed: extents, next, stride_of, unknown", name));
-    return StrideRule::unknown;
+    const auto rule = value_in(stride_rule_names, name);
+    if (!rule)
+      refuse("rule", fmt::format("'{}' is none; allowed: {}", name, fmt::join(names_of(stride_rule_names), ", ")));
+    return *rule;
   }
 
   CardView view(const json& group) const {
@@ -115,8 +114,7 @@ KernelCard read_kernel_card(const std::string& file) {
   if (root.is_discarded() || !root.is_object()) throw InputError(file + ": is no JSON object, so no card of a kernel");
   if (reader.text(root, "schema") != card_schema)
     reader.refuse("schema", fmt::format("is '{}', and {} is read", reader.text(root, "schema"), card_schema));
-  KernelCard card{.file = file,
-                  .name = reader.text(reader.at(root, "kernel"), "name"),
+  KernelCard card{.name = reader.text(reader.at(root, "kernel"), "name"),
                   .package = reader.text(root["kernel"], "package"),
                   .version = reader.text(root["kernel"], "version"),
                   .check = reader.text(root, "check"),

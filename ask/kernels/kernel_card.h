@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/named_values.h"
+
 namespace hybridkv {
 
 /// How a kernel comes to a stride that it does not take from its arguments.
@@ -14,6 +16,12 @@ enum class StrideRule {
   stride_of,  ///< the stride of the same axis of another view
   unknown,    ///< none of these
 };
+
+inline constexpr auto stride_rule_names = std::to_array<Named<StrideRule>>(
+    {{StrideRule::extents, "extents"},
+     {StrideRule::next, "next"},
+     {StrideRule::stride_of, "stride_of"},
+     {StrideRule::unknown, "unknown"}});
 
 /// A stride that a kernel computes; with any other it is silently wrong.
 struct DerivedStride {
@@ -35,7 +43,6 @@ struct CardView {
 
 /// What checks found of a kernel, hybridkv.testing of the Python package: hybridkv-kernel-card/1.
 struct KernelCard {
-  std::string file;                ///< from which it was read
   std::string name, package, version;  ///< the last two empty where unknown
   std::string check;               ///< "attention", "write", "state", "slots"
   std::string family;              ///< of a state: "gdn", "mamba2", …, "conv"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/checked.h"
 #include "base/number_text.h"
@@ -107,8 +106,7 @@ std::optional<std::int64_t> derived_stride(const DerivedStride& derived, const K
 
 /// The stride of an axis in the dense layout that the card calls home: "nhd, apart" and "hnd, apart" have all of K
 /// before V, "joined" K before V in each block, "joined by channel" in each row; of a state the axes from the outermost
-/// on.
-/// Nothing for another home.
+/// on. Nothing for another home.
 std::optional<std::int64_t> home_stride(const KernelCard& card, const KernelAxes& view, std::string_view of) {
   std::vector<std::string> order;
   const std::string_view home = card.home;

@@ -218,24 +218,26 @@ void refuse_other_caches(const CachePlan& plan) {
                                 "large pages for it do not run here; take another engine.strategy", extras));
 }
 
+/// The groups of a plan, in a geometry that has its arenas and rules. The plan and the geometry outlive them.
+GroupsOf groups_in(CacheGeometry& geometry, const CachePlan& plan, const EngineSpec& engine) {
+  refuse_other_caches(plan);
+  geometry = arenas_of(plan);
+  set_rules(geometry, plan, engine);
+  GroupsOf groups(plan, geometry);
+  for (std::size_t number = 0; number < plan.groups.size(); ++number) groups.add(number);
+  return groups;
+}
+
 }  // namespace
 
 FoundGroups found_groups(const CachePlan& plan, const EngineSpec& engine) {
-  refuse_other_caches(plan);
-  CacheGeometry geometry = arenas_of(plan);
-  set_rules(geometry, plan, engine);
-  GroupsOf groups(plan, geometry);
-  for (std::size_t number = 0; number < plan.groups.size(); ++number) groups.add(number);
-  return groups.found();
+  CacheGeometry geometry;
+  return groups_in(geometry, plan, engine).found();
 }
 
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
-  refuse_other_caches(plan);
-  CacheGeometry geometry = arenas_of(plan);
-  set_rules(geometry, plan, engine);
-  GroupsOf groups(plan, geometry);
-  for (std::size_t number = 0; number < plan.groups.size(); ++number) groups.add(number);
-  groups.finish();
+  CacheGeometry geometry;
+  groups_in(geometry, plan, engine).finish();
   if (geometry.attention_groups + geometry.state_groups == 0)
     throw SpecError("engine.release",
                     fmt::format("blocks of windows and chunks are not found again by the rules of {} here, and this "

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ._kernel_layouts import kv_homes, kv_layouts_of_plan, kv_named
+from ._kernel_layouts import KvProblem
 
 _QUERIES_PER_HEAD = 2
 
 
-class AttentionProblem:
+class AttentionProblem(KvProblem):
     """Three requests whose blocks lie anywhere. Block 0 is nobody's, the last block somebody's; a row of the block
     table has an entry beyond the blocks of its request, which names a block of nobody."""
     check, exact = "attention", True
@@ -16,15 +16,6 @@ class AttentionProblem:
     def __init__(self, sizes, element, queries_per_head=_QUERIES_PER_HEAD):
         self.sizes, self.element, self.queries_per_head = sizes, element, queries_per_head
         self._kept = {}
-
-    def homes(self):
-        return kv_homes(self.sizes)
-
-    def named(self):
-        return kv_named(self.sizes)
-
-    def of_plan(self, plan):
-        return kv_layouts_of_plan(plan)
 
     def batch(self, layout):
         """Block table, lengths and queries for the extents of a layout."""

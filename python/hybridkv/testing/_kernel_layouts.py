@@ -208,6 +208,19 @@ def kv_layouts_of_plan(plan):
     return found
 
 
+class KvProblem:
+    """What is tried on K and V of some `sizes`: their layouts."""
+
+    def homes(self):
+        return kv_homes(self.sizes)
+
+    def named(self):
+        return kv_named(self.sizes)
+
+    def of_plan(self, plan):
+        return kv_layouts_of_plan(plan)
+
+
 # --------------------------------------------------------------------------------------------------------- of states
 
 def state_homes(axes, shape):

@@ -4,25 +4,16 @@ import numpy as np
 
 from ._attention_problem import places_of
 from ._cache_views import KV_AXES, needs_of_merging
-from ._kernel_layouts import kv_homes, kv_layouts_of_plan, kv_named
+from ._kernel_layouts import KvProblem
 
 
-class WriteProblem:
+class WriteProblem(KvProblem):
     """Eight tokens of which two are padding (slot -1, not written). Among the slots are the last of a block and the
     last of all."""
     check, exact = "write", True
 
     def __init__(self, sizes, element, padding=True):
         self.sizes, self.element, self.padding = sizes, element, padding
-
-    def homes(self):
-        return kv_homes(self.sizes)
-
-    def named(self):
-        return kv_named(self.sizes)
-
-    def of_plan(self, plan):
-        return kv_layouts_of_plan(plan)
 
     def batch(self, layout):
         """Slots and the rows of K and V for them."""

@@ -4,7 +4,8 @@ import numpy as np
 
 
 def softmax_of(query, key, value, scale):
-    """One query token: (query head, channel) over (token, head, channel)."""
+    """One query token: (query head, channel) over (token, head, channel). Narrow elements are widened, as kernels do."""
+    query, key, value = (x.astype(np.promote_types(x.dtype, np.float32)) for x in (query, key, value))
     per_head = len(query) // key.shape[1]
     key, value = np.repeat(key, per_head, 1), np.repeat(value, per_head, 1)
     scores = np.einsum("hc,thc->ht", query, key) * scale

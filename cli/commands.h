@@ -30,6 +30,7 @@ void add_boot_command(CLI::App& app, CommandAction& action);
 void add_doctor_command(CLI::App& app, CommandAction& action);
 void add_audit_command(CLI::App& app, CommandAction& action);
 void add_conform_command(CLI::App& app, CommandAction& action);
+void add_emit_command(CLI::App& app, CommandAction& action);
 void add_init_command(CLI::App& app, CommandAction& action);
 void add_import_command(CLI::App& app, CommandAction& action);
 void add_completions_command(CLI::App& app, CommandAction& action);

@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
   add_doctor_command(app, action);
   add_audit_command(app, action);
   add_conform_command(app, action);
+  add_emit_command(app, action);
   add_models_command(app, action);
   add_init_command(app, action);
   add_import_command(app, action);

@@ -24,6 +24,8 @@ struct Conformance {
   /// Settings, without their rules, with each of which a model is planned; those that it cannot have are refused by
   /// both sides.
   std::vector<EngineSpec> (*grid)(const ModelSpec& model) = nullptr;
+  /// Settings that it plans with a plug-in of ours alone (Engine::emit); null: it has none.
+  std::vector<EngineSpec> (*built)(const ModelSpec& model) = nullptr;
   /// Shipped models that stand for the rest; empty: those that do for engines of blocks.
   std::span<const std::string_view> models = {};
   ToldIndexers tells_indexers = ToldIndexers::none;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "engines/command_grammar.h"
 #include "engines/conformance.h"
+#include "engines/emit.h"
 #include "engines/search_axes.h"
 #include "engines/serve.h"
 #include "engines/start.h"
@@ -39,6 +40,8 @@ struct Engine {
   const CommandGrammar* command = nullptr;  ///< how a command line that starts it is read
   /// The command line that starts it.
   ServeCommand (*serve)(const Served& served) = nullptr;
+  /// The files of a plug-in by which it makes one of its plans, EngineRules::builder; null where it has no door for one.
+  std::vector<EmittedFile> (*emit)(const EmitQuestion& question) = nullptr;
   /// What a plan of blocks alone says, with its flags; null: such choices have no flags that are known.
   std::vector<EngineSetting> (*planned_settings)(const PlannedChoice& choice) = nullptr;
   /// What was chosen of a cache of blocks, with its flags; null: such choices have no flags that are known.

@@ -47,11 +47,12 @@ class AllocationDecisions {
   /// Of the tensors that the engine allocates, before kernels split blocks.
   void derive_tensor(const AllocatedTensor& tensor) {
     add("layer stride", tensor.layer_stride, layer_stride(),
-        order_ == CacheOrder::bhlnc   ? "layers lie inside a head"
+        is_packed()                  ? "layers of a pack lie side by side in its page"
+        : order_ == CacheOrder::bhlnc   ? "layers lie inside a head"
         : is_block_outermost(order_) ? "layers lie side by side in a block"
                                      : "a layer holds all its blocks");
     add("block stride", tensor.block_stride, block_stride(),
-        is_block_outermost(order_) ? "the next block begins behind all layers"
+        is_block_outermost(order_) ? "the next block begins behind all pages"
         : has_heads_outside()      ? "blocks lie inside a head"
                                    : "blocks of a layer lie one behind the other");
     push("offset", tensor.offset_bytes, "bytes",
@@ -80,10 +81,12 @@ class AllocationDecisions {
   Term tokens() const { return {"N", spec_.state ? 1 : spec_.block_entries(), "tokens"}; }
   Term kernel_tokens() const { return {"b", spec_.kernel_entries(), "tokens"}; }
   Term layers() const { return {"L", static_cast<std::int64_t>(group_.pages.size()), ""}; }
+  bool is_packed() const { return spec_.layers_per_page > 1; }
   bool has_heads_outside() const { return order_ == CacheOrder::lhbnc && places_.heads > 1; }
 
   Product layer_stride() const {
     if (order_ == CacheOrder::bhlnc) return product_of({tokens(), content()});
+    if (is_packed()) return product_of({heads(), tokens(), content()});
     return is_block_outermost(order_) ? product_of({page()}) : product_of({blocks(), page()});
   }
   Product block_stride() const {

@@ -46,6 +46,9 @@ bool is_one_kind(std::span<const SpecPlan> specs) {
 }
 
 std::vector<CacheOrder> possible_orders(std::span<const SpecPlan> specs) {
+  // The layers of a pack lie inside its page, and so inside a block.
+  if (std::any_of(specs.begin(), specs.end(), [](const SpecPlan& spec) { return spec.layers_per_page > 1; }))
+    return {blnhc, blhnc};
   const HeadPlaces first = head_places(specs.front());
   const bool uniform = std::all_of(specs.begin(), specs.end(), [&](const SpecPlan& spec) {
     const HeadPlaces places = head_places(spec);
@@ -82,8 +85,8 @@ CacheOrder choose_order(std::span<const SpecPlan> specs, const ModelSpec& model,
                                 fmt::join(names(possible), ", ")));
   if (valid.empty())
     throw SpecError("engine.backend_profile",
-                    fmt::format("its attention reads {}, layers of different shapes can lie in {}; take another "
-                                "profile",
+                    fmt::format("its attention reads {}, layers of different shapes, and packs, can lie in {}; take "
+                                "another profile",
                                 fmt::join(names(read), ", "), fmt::join(names(possible), ", ")));
   if (engine.cache_order && !is_among(valid, *engine.cache_order))
     throw SpecError("engine.physical_order",

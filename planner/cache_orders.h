@@ -24,8 +24,8 @@ HeadPlaces head_places(const SpecPlan& spec);
 bool is_one_kind(std::span<const SpecPlan> specs);
 
 /// Orders in which these layers can lie: all six where they have equal heads, tokens and pages, else those without
-/// heads outside blocks or layers, and beside rings, and indexers among layers of several kinds, those with the bytes
-/// of a block together. Source: vLLM 0.33 KVCacheLayout.
+/// heads outside blocks or layers, and beside rings, indexers among layers of several kinds, and in packs, those with
+/// the bytes of a block together. Source: vLLM 0.33 KVCacheLayout.
 std::vector<CacheOrder> possible_orders(std::span<const SpecPlan> specs);
 
 /// The order that was asked for, else the first that the model's own attention, or the backends, prefer. Pre: blocks

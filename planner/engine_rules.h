@@ -55,6 +55,9 @@ struct EngineRules {
   bool caches_by_default = false;         ///< hybrid models cache prefixes, in mode align, unless told not to
   bool caches_states_alone = true;        ///< so do models without attention; else they cache none unless told to
   bool one_allocation = false;            ///< all layers in one allocation in one of six orders; else a pool a slot
+  /// What `hybridkv emit` writes for it, a plug-in with which it plans other groups and tensors than its own: packs in
+  /// its one allocation. Empty: they are in no release.
+  std::string_view builder;
   bool drafts_look_ahead = false;         ///< keys cover tokens ahead for a drafter; else a look-up drops a block
   bool drafts_join = false;               ///< layers of a draft shaped as the model's own are grouped with them
   bool aligns_to_checkpoints = false;     ///< mode align: blocks are multiples of what the scan can export

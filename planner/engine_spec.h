@@ -132,10 +132,9 @@ inline void set_memory(EngineSpec& engine, std::int64_t bytes) {
   engine.memory_bytes = bytes;
 }
 
-/// Are all layers in one allocation, in one of six orders? Packs and other strategies are in no release with one.
+/// Are all layers in one allocation, in one of six orders? Other strategies are in no release with one.
 inline bool has_one_allocation(const EngineSpec& engine) {
-  return engine.rules->one_allocation && engine.strategy == Strategy::packed_attention &&
-         engine.attention_pack_size == 1;
+  return engine.rules->one_allocation && engine.strategy == Strategy::packed_attention;
 }
 
 /// The lengths a plan is asked about.

@@ -10,8 +10,9 @@ Evidence evidence_of(const Arrangement& arrangement) {
   if (primary_attention(arrangement) == nullptr) return Evidence::source_only;
   if (rules.source_only || is_one_allocation(arrangement.strategy)) return Evidence::source_only;
   if (arrangement.has_cross_attention()) return Evidence::source_only;
-  const bool packs_in_no_release = arrangement.attention_pack_size > 1 && rules.one_allocation;
-  return arrangement.strategy != rules.strategy || packs_in_no_release ? Evidence::modelled : Evidence::run;
+  if (arrangement.strategy != rules.strategy) return Evidence::modelled;
+  if (arrangement.attention_pack_size == 1 || !rules.one_allocation) return Evidence::run;
+  return rules.builder.empty() ? Evidence::modelled : Evidence::builder;
 }
 
 }  // namespace hybridkv

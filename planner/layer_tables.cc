@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "planner/grouping.h"
 
 namespace hybridkv {
 
@@ -97,9 +98,9 @@ std::int64_t widest(const Bucket& bucket, std::int64_t tables, const PageBytes& 
 LayerTable every_nth(std::span<const SpecPlan* const> specs, std::int64_t first, std::int64_t n) {
   LayerTable table;
   for (const SpecPlan* spec : specs) {
-    TablePart part{spec->id, {}};
-    const auto layers = static_cast<std::int64_t>(spec->layers.size());
-    for (std::int64_t i = first; i < layers; i += n) part.layers.push_back(spec->layers[static_cast<std::size_t>(i)]);
+    TablePart part{spec->id, {}, spec->layers_per_page};
+    for (const std::vector<std::int64_t>& page : every_nth_page(*spec, first, n))
+      part.layers.insert(part.layers.end(), page.begin(), page.end());
     if (!part.layers.empty()) table.push_back(std::move(part));
   }
   return table;
@@ -110,14 +111,14 @@ LayerTable every_nth(std::span<const SpecPlan* const> specs, std::int64_t first,
 std::int64_t table_bytes(const LayerTable& table, const PageBytes& pages) {
   Checked bytes = 0;
   for (const TablePart& part : table)
-    bytes += Checked(static_cast<std::int64_t>(part.layers.size())) * pages[static_cast<std::size_t>(part.spec)];
+    bytes += Checked(part.num_pages()) * pages[static_cast<std::size_t>(part.spec)];
   return bytes;
 }
 
-std::vector<LayerTable> uniform_tables(std::span<const SpecPlan> specs, std::int64_t layers_per_table) {
+std::vector<LayerTable> uniform_tables(std::span<const SpecPlan> specs, std::int64_t pages_per_table) {
   std::vector<LayerTable> tables;
   for (const SpecPlan& spec : specs) {
-    const std::int64_t n = ceil_div(static_cast<std::int64_t>(spec.layers.size()), layers_per_table);
+    const std::int64_t n = ceil_div(spec.num_pages, pages_per_table);
     const SpecPlan* const one = &spec;
     for (std::int64_t i = 0; i < n; ++i) tables.push_back(every_nth({&one, 1}, i, n));
   }
@@ -128,7 +129,7 @@ std::vector<LayerTable> supposed_tables(std::span<const SpecPlan> specs, const S
   std::vector<LayerTable> tables;
   for (const SpecPlan& spec : specs) {
     if (supposed.holds(spec)) {
-      for (const std::vector<std::int64_t>& layers : supposed.of(spec)) tables.push_back({{spec.id, layers}});
+      for (const std::vector<std::int64_t>& layers : supposed.of(spec)) tables.push_back({{spec.id, layers, spec.layers_per_page}});
       continue;
     }
     for (LayerTable& table : uniform_tables({&spec, 1}, supposed.widest())) tables.push_back(std::move(table));
@@ -138,7 +139,7 @@ std::vector<LayerTable> supposed_tables(std::span<const SpecPlan> specs, const S
 
 std::vector<LayerTable> single_table(std::span<const SpecPlan> specs) {
   LayerTable table;
-  for (const SpecPlan& spec : specs) table.push_back({spec.id, spec.layers});
+  for (const SpecPlan& spec : specs) table.push_back({spec.id, spec.layers, spec.layers_per_page});
   return {std::move(table)};
 }
 

@@ -12,7 +12,12 @@ namespace hybridkv {
 struct TablePart {
   std::int64_t spec = 0;             ///< SpecPlan::id
   std::vector<std::int64_t> layers;  ///< in the order of their pages
+  std::int64_t layers_per_page = 1;  ///< N of packs: layers are taken N at a time
   bool drafts = false;               ///< its table holds layers of a drafter, on whatever stage of a pipeline
+
+  /// The layers page by page; the last may have fewer than the others.
+  std::vector<std::vector<std::int64_t>> pages() const { return in_pages_of(layers, layers_per_page); }
+  std::int64_t num_pages() const { return ceil_div(static_cast<std::int64_t>(layers.size()), layers_per_page); }
 };
 
 /// Layers that share a block table. Specs of several page sizes may.
@@ -24,8 +29,8 @@ using PageBytes = std::vector<std::int64_t>;
 /// Bytes that the pages of a table take of a block.
 std::int64_t table_bytes(const LayerTable& table, const PageBytes& pages);
 
-/// Tables of pages of one size: g layers a table (pages_per_group), table i of a spec takes layers i, i + tables, …
-std::vector<LayerTable> uniform_tables(std::span<const SpecPlan> specs, std::int64_t layers_per_table);
+/// Tables of pages of one size: g pages a table (pages_per_group), table i of a spec takes pages i, i + tables, …
+std::vector<LayerTable> uniform_tables(std::span<const SpecPlan> specs, std::int64_t pages_per_table);
 
 /// The tables that are supposed, one a group, spec by spec; what is not supposed is grouped as wide as the widest.
 std::vector<LayerTable> supposed_tables(std::span<const SpecPlan> specs, const SupposedGroups& supposed);

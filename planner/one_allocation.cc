@@ -19,7 +19,6 @@ namespace hybridkv {
 
 namespace {
 
-
 /// How pages of the specs go together.
 enum class PageKind {
   uniform,  ///< one size for all
@@ -161,7 +160,9 @@ Shape shape_of(std::vector<SpecPlan>& specs, const ArrangeInputs& inputs) {
   shape.pages = own_pages(own, block);
   shape.order = choose_order(own, inputs.model, engine, inputs.log);
   const SupposedGroups supposed(engine.what_if, specs);
-  const bool differ = !are_equal(shape.pages) && !engine.what_if.page_bytes;
+  // A pack is as large as the largest state, so that all pages are of one size.
+  const bool packs = engine.attention_pack_size > 1;
+  const bool differ = !packs && !are_equal(shape.pages) && !engine.what_if.page_bytes;
   shape.kind = !differ                                         ? PageKind::uniform
                : is_one_kind(own) && !supposed.exist()         ? PageKind::dense
                : is_block_outermost(shape.order)               ? PageKind::mixed
@@ -254,10 +255,8 @@ class Placement {
 
   GroupPlan& add_group(const TablePart& part) {
     GroupPlan group{.spec = part.spec, .drafts = part.drafts};
-    for (const std::int64_t layer : part.layers) {
-      group.pages.push_back({layer});
-      arrangement_.pools.front().shared_by.push_back({part.spec, layer});
-    }
+    group.pages = part.pages();
+    for (const std::int64_t layer : part.layers) arrangement_.pools.front().shared_by.push_back({part.spec, layer});
     return arrangement_.groups.emplace_back(std::move(group));
   }
   void add_lane(std::int64_t offset, std::int64_t stride, std::int64_t bytes) {
@@ -277,7 +276,7 @@ class Placement {
         group.first_lane = {used * heads};
         group.lanes_per_page = heads;
         group.shares_table = used > 0;
-        used += static_cast<std::int64_t>(part.layers.size());
+        used += part.num_pages();
       }
       first_of(table).padding_positions = positions - used;
     }
@@ -298,7 +297,7 @@ class Placement {
         GroupPlan& group = add_group(part);
         group.shares_table = used > 0;
         group.in_lane = PagesInLane{used, page_of(part)};
-        used += Checked(static_cast<std::int64_t>(part.layers.size())) * page_of(part);
+        used += Checked(part.num_pages()) * page_of(part);
       }
       first_of(table).hole_bytes = block_bytes_ - used;
     }
@@ -332,7 +331,7 @@ class Placement {
 void keep_stage(std::vector<SpecPlan>& specs, const Stages& stages, std::int64_t stage) {
   for (SpecPlan& spec : specs) {
     std::erase_if(spec.layers, [&](std::int64_t layer) { return !stages.holds(stage, layer); });
-    spec.num_pages = static_cast<std::int64_t>(spec.layers.size());
+    spec.num_pages = ceil_div(static_cast<std::int64_t>(spec.layers.size()), spec.layers_per_page);
   }
 }
 

@@ -218,6 +218,10 @@ void validate_parallel(const ModelSpec& model, const EngineSpec& engine) {
   if (engine.pipeline_parallel > layers)
     throw SpecError("engine.pipeline_parallel", fmt::format("{} stages for {} layers; take at most as many",
                                                             engine.pipeline_parallel, layers));
+  if (engine.pipeline_parallel > 1 && engine.attention_pack_size > 1 && has_one_allocation(engine))
+    throw SpecError("engine.pipeline_parallel",
+                    fmt::format("is {}, but {} layers a page are planned on one stage; take 1, or "
+                                "engine.attention_pack_size 1", engine.pipeline_parallel, engine.attention_pack_size));
   if (engine.pipeline_rank < 0 || engine.pipeline_rank >= engine.pipeline_parallel)
     throw SpecError("engine.pipeline_rank", fmt::format("is {}, the stages are 0 to {}", engine.pipeline_rank,
                                                         engine.pipeline_parallel - 1));

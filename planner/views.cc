@@ -144,13 +144,13 @@ std::vector<ViewPlan> make_views(const Arrangement& arrangement) {
   std::vector<ViewPlan> views;
   for_each_group(arrangement, [&](const GroupPlan& group, const std::vector<PlacedTensor>& tensors) {
     const SpecPlan& spec = arrangement.spec_of(group);
-    // In one allocation the layout of the layers begins with the first; else each page has a lane of its own.
-    const bool together = arrangement.cache_order && spec.attention;
+    // In one allocation the layout of the layers begins with the first; else each page has one.
+    const bool together = arrangement.cache_order && spec.attention && lie_evenly(arrangement, group);
     for (std::size_t page = 0; page < group.pages.size(); ++page) {
       const std::vector<std::int64_t>& layers = group.pages[page];
       const LaneId lane_id = arrangement.lane_of(group, page);
       const LanePlan& lane = arrangement.lanes[lane_id.index()];
-      const std::size_t first = together ? 0 : page;
+      const std::size_t first = together ? 0 : page, pack = static_cast<std::size_t>(spec.layers_per_page);
       const std::int64_t front = Checked(arrangement.lanes[arrangement.lane_of(group, first).index()].offset) +
                                  arrangement.offset_in_piece(group, first);
       const auto add = [&](std::int64_t layer, const char* tensor, DType dtype, const Layout& bytes) -> ViewPlan& {
@@ -166,7 +166,7 @@ std::vector<ViewPlan> make_views(const Arrangement& arrangement) {
       if (spec.attention)
         for (std::size_t i = 0; i < layers.size(); ++i)
           add(layers[i], "kv", spec.attention->dtype,
-              slice(tensors.front().bytes, "layer", static_cast<std::int64_t>(together ? page : i)));
+              slice(tensors.front().bytes, "layer", static_cast<std::int64_t>(together ? page * pack + i : i)));
       else
         for (const PlacedTensor& tensor : tensors) {
           ViewPlan& view = add(layers.front(), tensor.state->name.c_str(), tensor.state->dtype, tensor.bytes);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "planner/indexers.h"
+#include "planner/plan.h"
 #include "scenarios/model_library.h"
 
 namespace hybridkv {
@@ -77,10 +78,22 @@ class CaseList {
     add_prompts(key);
   }
 
+  /// Under rules that the engine follows with a plug-in, where one is written of them.
+  void add_built(const ModelSpec& model, EngineSpec setting, std::int64_t length, std::uint64_t key) {
+    setting.rules = engine_.rules;
+    try {
+      const CachePlan plan = make_plan(model, setting, {.max_model_lens = {length}}, {}, PlanDetail::numbers);
+      std::string builder = engine_.emit({plan, model, setting, "conform"}).front().text;
+      add(model, std::move(setting), length, key);
+      cases_.back().builder = std::move(builder);
+    } catch (const InputError&) {  // what has no plan, or no plug-in
+    }
+  }
+
  private:
   void add_case(ModelSpec model, EngineSpec setting, std::int64_t length) {
     setting.rules = engine_.rules;
-    cases_.push_back({std::move(model), std::move(setting), length, {}});
+    cases_.push_back({.model = std::move(model), .engine = std::move(setting), .max_model_len = length});
   }
   void add_prompts(std::uint64_t key) {
     ConformCase& last = cases_.back();
@@ -105,6 +118,8 @@ std::string ConformCase::words() const {
   if (engine.ssm_dtype) add(to_string(*engine.ssm_dtype), "states in ");
   if (engine.block_size_tokens) add(*engine.block_size_tokens, "block ");
   if (engine.prefix_match_unit_tokens) add(*engine.prefix_match_unit_tokens, "match unit ");
+  if (engine.attention_pack_size > 1) add(engine.attention_pack_size, "N = ");
+  if (engine.layers_per_group) add(*engine.layers_per_group, "groups of ");
   if (engine.num_blocks) add(*engine.num_blocks, "", " blocks");
   if (engine.speculative_tokens > 0) add(engine.speculative_tokens, "drafts of ");
   if (engine.max_running_requests) add(*engine.max_running_requests, "", " sequences");
@@ -142,6 +157,9 @@ std::vector<ConformCase> conform_cases(const Engine& engine, const ConformGrid& 
       throw InputError(fmt::format("--models {}: it keeps what the driver of this engine is not told of, such as rings "
                                    "or states of drafts; leave it out", model.name));
     for (const EngineSpec& setting : conformance.grid(model)) list.add(model, setting, usual_length, cases.size());
+    if (conformance.built != nullptr)
+      for (const EngineSpec& setting : conformance.built(model))
+        list.add_built(model, setting, usual_length, cases.size());
     if (conformance.computed == nullptr) continue;
     for (const EngineSpec& setting : conformance.computed(model))
       list.add_replay(model, setting, usual_length, cases.size());

@@ -159,13 +159,15 @@ Json told_prompts(const ConformCase& one) {
 Json conform_request(const ConformCase& one, std::int64_t id) {
   Json setting = told_setting(one);
   if (engine_of(*one.engine.rules).conformance->tells_own) add_own_setting(setting, one.engine);
-  return {{"id", id},
-          {"ask", "plan"},
-          {"model", told_model(one)},
-          {"engine", std::move(setting)},
-          {"backend", told_backend(one)},
-          {"max_model_len", one.max_model_len},
-          {"prompts", told_prompts(one)}};
+  Json request{{"id", id},
+               {"ask", "plan"},
+               {"model", told_model(one)},
+               {"engine", std::move(setting)},
+               {"backend", told_backend(one)},
+               {"max_model_len", one.max_model_len},
+               {"prompts", told_prompts(one)}};
+  if (!one.builder.empty()) request["builder"] = one.builder;
+  return request;
 }
 
 }  // namespace hybridkv

@@ -34,11 +34,12 @@ std::vector<std::vector<const GroupPlan*>> shared_tables(const CachePlan& plan) 
   return tables;
 }
 
+/// Pages as the engine counts them: one a layer.
 Json group_record(const CachePlan& plan, const std::vector<const GroupPlan*>& table) {
   std::set<std::int64_t> layers, pages;
   for (const GroupPlan* group : table) {
     for (const std::int64_t layer : group->layers()) layers.insert(layer);
-    pages.insert(plan.page_bytes(*group));
+    pages.insert(plan.page_bytes(*group) / plan.spec_of(*group).layers_per_page);
   }
   const SpecPlan& spec = plan.spec_of(*table.front());
   Json record{{"layers", layers}, {"block_size_tokens", spec.block_size_tokens}, {"page_bytes", pages}};

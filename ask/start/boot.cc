@@ -124,9 +124,12 @@ std::vector<std::string> estimates_of(const BootAnswer& answer, const BootQuesti
     estimates.push_back(fmt::format("of the lengths {} the longest is planned; --max-model-len says another",
                                     fmt::join(scenario.limits.max_model_lens, ", ")));
   if (answer.plan && answer.plan->attention_pack_size > 1)
-    estimates.push_back(fmt::format("no release packs attention layers: N = {} needs PR 35703, and the lines are those "
-                                    "that {} with it would print", answer.plan->attention_pack_size,
-                                    answer.rules->title));
+    estimates.push_back(
+        answer.rules->builder.empty()
+            ? fmt::format("no release packs attention layers: N = {} needs PR 35703, and the lines are those that {} "
+                          "with it would print", answer.plan->attention_pack_size, answer.rules->title)
+            : fmt::format("no release packs attention layers by itself: the lines are those of {} with the builder of "
+                          "`hybridkv emit {}`", answer.rules->title, answer.rules->builder));
   if (!question.printed_memory || !answer.plan) return estimates;
   // Printed GiB have two decimals.
   constexpr std::int64_t half_of_last_digit = (std::int64_t{1} << 30) / 200;

@@ -73,6 +73,29 @@ std::vector<EngineSpec> conform_settings_of_vllm(const ModelSpec& model) {
   return settings;
 }
 
+std::vector<EngineSpec> built_settings_of_vllm(const ModelSpec& model) {
+  std::vector<EngineSpec> settings;
+  const auto add = [&](std::int64_t pack, auto change) {
+    EngineSpec engine = usual_setting(model);
+    engine.attention_pack_size = pack;
+    change(engine);
+    settings.push_back(engine);
+  };
+  for (const std::int64_t pack : {1, 2, 3, 4, 5, 15}) add(pack, [](EngineSpec&) {});
+  for (const std::int64_t pack : {1, 2, 3, 4, 5})
+    add(pack, [](EngineSpec& engine) {
+      engine.tensor_parallel = 2;
+      engine.memory_bytes = std::int64_t{23} << 30;
+    });
+  add(3, [](EngineSpec& engine) { engine.cache_order = CacheOrder::blhnc; });
+  add(2, [](EngineSpec& engine) { engine.cache_mode = CacheMode::none; });
+  add(2, [](EngineSpec& engine) { engine.prefix_match_unit_tokens = 16; });
+  add(4, [](EngineSpec& engine) { engine.kv_dtype = DType::fp8_e4m3; });
+  add(1, [](EngineSpec& engine) { engine.layers_per_group = 2; });
+  add(2, [](EngineSpec& engine) { engine.layers_per_group = 3; });
+  return settings;
+}
+
 EngineSpec random_conform_setting_of_vllm(const ModelSpec& model, std::uint64_t key) {
   EngineSpec engine = usual_setting(model);
   std::uint64_t draws = 0;
@@ -95,6 +118,7 @@ EngineSpec random_conform_setting_of_vllm(const ModelSpec& model, std::uint64_t 
 const Conformance conformance_of_vllm_0_33{.driver = "vllm/conform/driver.py",
                                            .version = "0.33.0",
                                            .grid = conform_settings_of_vllm,
+                                           .built = built_settings_of_vllm,
                                            .tells_indexers = ToldIndexers::of_layers,
                                            .tells_chunks_and_encoders = true,
                                            .random = random_conform_setting_of_vllm};

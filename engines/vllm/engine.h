@@ -2,6 +2,7 @@
 
 #include "engines/engine.h"
 #include "engines/vllm/conformance.h"
+#include "engines/vllm/plan_builder.h"
 #include "engines/vllm/rules.h"
 #include "engines/vllm/serve.h"
 #include "engines/vllm/start.h"
@@ -28,6 +29,7 @@ inline constexpr Engine vllm_0_33{.rules = &rules_of_vllm_0_33,
                                   .conformance = &conformance_of_vllm_0_33,
                                   .command = &command_of_vllm,
                                   .serve = serve_vllm,
+                                  .emit = emit_vllm_builder,
                                   .planned_settings = vllm_planned_settings,
                                   .block_settings = vllm_settings};
 
@@ -40,6 +42,7 @@ inline constexpr Engine vllm_2026_06 = [] {
   engine.successor = &vllm_0_33;
   engine.log = &log_of_vllm_2026_06;
   engine.conformance = nullptr;
+  engine.emit = nullptr;
   return engine;
 }();
 

@@ -67,6 +67,7 @@ inline constexpr EngineRules rules_of_vllm_0_33 = {
     .caches_by_default = true,
     .caches_states_alone = false,  // ModelConfig.is_prefix_caching_supported: experimental without attention
     .one_allocation = true,
+    .builder = "vllm-builder",
     .drafts_look_ahead = true,
     .drafts_join = true,
     .aligns_to_checkpoints = true,

@@ -165,6 +165,13 @@ ServeCommand serve_vllm(const Served& served) {
     });
     return serve;
   }
+  if (!engine.rules->builder.empty() && has_one_allocation(engine)) {
+    serve.beside.insert(serve.beside.begin(),
+                        fmt::format("No release of vLLM has more than one attention layer a page by itself: install "
+                                    "the builder that `hybridkv emit {}` writes of these settings, then start: {}",
+                                    engine.rules->builder, line.text()));
+    return serve;
+  }
   line.add("--attn-pack-size", engine.attention_pack_size);
   serve.beside.insert(serve.beside.begin(),
                       fmt::format("No release of vLLM has more than one attention layer a page; a build with PR 35703 "

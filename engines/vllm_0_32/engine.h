@@ -15,6 +15,7 @@ inline constexpr Engine vllm_0_32 = [] {
   engine.label = "vLLM 0.32";
   engine.log = &log_of_vllm_0_32;
   engine.conformance = &conformance_of_vllm_0_32;
+  engine.emit = nullptr;
   return engine;
 }();
 

@@ -14,6 +14,7 @@ std::string_view source_of_vllm_0_32(RuleOf rule);
 /// drafter costs a block of what is found.
 inline constexpr EngineRules rules_of_vllm_0_32 = [] {
   EngineRules rules = rules_of_vllm_0_33;
+  rules.builder = {};  // the interface of builders came with 0.33
   rules.name = "vllm-0.32";
   rules.title = "vLLM 0.32.0";
   rules.source = source_of_vllm_0_32;

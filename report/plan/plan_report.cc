@@ -82,8 +82,9 @@ std::string strategy_text(const PlanSet& set) {
       const bool packs = std::any_of(set.plans.begin(), set.plans.end(),
                                      [](const CachePlan& one) { return one.attention_pack_size > 1; });
       if (!packs || !plan.rules->one_allocation) return {};
-      return "packed_attention: N > 1 is modelled: in no release; the blocks are those of this one, the pools those of "
-             "PR 35703";
+      if (plan.rules->builder.empty()) return "packed_attention: N > 1 is modelled: in no release";
+      return fmt::format("packed_attention: N > 1 with a builder, which `hybridkv emit {}` writes; the release alone "
+                         "has N = 1", plan.rules->builder);
     }
     case Strategy::dual_pool:
       if (plan.tree_pools)
@@ -185,10 +186,13 @@ void add_workspace(Document& document, const CachePlan& plan) {
   if (plan.workspace) add_section(document, "Bias memory", workspace_facts(plan));
 }
 
-/// "15 layers in 4 packs of 4, the last of 3"; of one allocation, which has no packs, "15 layers".
-std::string packs_text(const SpecPlan& spec, bool packs) {
+/// Is N a figure of the plan? A release with one allocation has one layer a page by itself, and does not speak of it.
+bool tells_packs(const CachePlan& plan) { return !plan.cache_order || plan.attention_pack_size > 1; }
+
+/// "15 layers in 4 packs of 4, the last of 3"; where N is no figure "15 layers".
+std::string packs_text(const CachePlan& plan, const SpecPlan& spec) {
   const auto layers = static_cast<std::int64_t>(spec.layers.size());
-  if (!packs) return human_plural(layers, "layer");
+  if (!tells_packs(plan)) return human_plural(layers, "layer");
   std::string text = fmt::format("{} in {} of {}", human_plural(layers, "layer"), human_plural(spec.num_pages, "pack"),
                                  spec.layers_per_page);
   if (const std::int64_t rest = layers % spec.layers_per_page; rest != 0) text += fmt::format(", the last of {}", rest);
@@ -276,7 +280,7 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& reque
     facts.entries.emplace_back("block", fmt::format("{}, kernel block {}; {}",
                                                     human_plural(attention->block_size_tokens, "token"),
                                                     human_count(attention->kernel_block_size_tokens),
-                                                    packs_text(*attention, !plan.cache_order)));
+                                                    packs_text(plan, *attention)));
   std::string page = exact_bytes(plan.page_bytes(primary_group(plan)));
   if (const SpecPlan* state = largest_state(plan))
     page += fmt::format(", {} padding of the state", human_percent(state->padding_percent));
@@ -350,7 +354,7 @@ Table shorter_lengths_table(const PlanSet& set, std::int64_t longest) {
 
 std::string title_of(const PlanSet& set) {
   std::string title = fmt::format("{}, tensor parallel {}", set.model, set.tensor_parallel);
-  const bool packs = set.plans.size() == 1 && !set.plans.front().cache_order;
+  const bool packs = set.plans.size() == 1 && tells_packs(set.plans.front());
   if (packs && primary_attention(set.plans.front()) != nullptr)
     title += fmt::format(", {} a page", human_plural(set.plans.front().attention_pack_size, "attention layer"));
   return title;

@@ -34,7 +34,8 @@ std::string rules_text(const CachePlan& plan) {
 std::string rules_text(const EngineSpec& engine) {
   std::string text = rules_text(*engine.rules, engine.backend_profile);
   if (engine.attention_pack_size > 1 && engine.rules->one_allocation)
-    text += fmt::format("; N = {}: modelled, in no release", human_count(engine.attention_pack_size));
+    text += fmt::format("; N = {}: {}", human_count(engine.attention_pack_size),
+                        engine.rules->builder.empty() ? "modelled, in no release" : "with a builder of ours");
   text += supposed_text(engine.what_if);
   return text;
 }

@@ -19,13 +19,18 @@ Evidence evidence_of_plan(const EngineSpec& engine) {
 
 }  // namespace
 
-TEST_CASE("rule: what the engine arranges itself was run, other strategies and packs beside one allocation are ours") {
+TEST_CASE("rule: what the engine arranges itself was run, other strategies and packs beside one allocation are ours, or a builder's") {
   EngineSpec engine{.tensor_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = 40 * testing::gib};
   CHECK(evidence_of_plan(engine) == Evidence::run);
   engine.attention_pack_size = 3;
   CHECK(evidence_of_plan(engine) == Evidence::run);  // PR 35703
   engine.rules = &rules_of_vllm_0_33;
+  CHECK(evidence_of_plan(engine) == Evidence::builder);
+  EngineRules without_builder = rules_of_vllm_0_33;
+  without_builder.builder = {};
+  engine.rules = &without_builder;
   CHECK(evidence_of_plan(engine) == Evidence::modelled);
+  engine.rules = &rules_of_vllm_0_33;
   engine.attention_pack_size = 1;
   CHECK(evidence_of_plan(engine) == Evidence::run);
   engine.strategy = Strategy::small_pages;

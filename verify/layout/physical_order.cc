@@ -108,16 +108,17 @@ std::optional<std::pair<std::int64_t, std::int64_t>> supposed_turn(const CachePl
   return std::nullopt;
 }
 
-/// Layers go round the groups of their spec, from the one that has the first of them; or lie as supposed.
+/// Pages go round the groups of their spec, from the one that has the first of them; or lie as supposed.
 PagePlace page_in_allocation(const CachePlan& plan, const SpecPlan& spec, const std::vector<std::int64_t>& groups,
                              std::int64_t number) {
   const auto num_groups = static_cast<std::int64_t>(groups.size());
+  const std::int64_t pack = spec.layers_per_page, page = number / pack;
   std::int64_t first = 0;
   for (std::int64_t i = 0; i < num_groups; ++i)
     if (const auto layers = plan.groups[groups[i]].layers();
         position_of(layers, spec.layers.front()) < std::ssize(layers))
       first = i;
-  PagePlace place{groups[(first + number) % num_groups], 0, 0, number / num_groups};
+  PagePlace place{groups[(first + page) % num_groups], 0, 0, page / num_groups * pack + number % pack};
   if (const auto turn = supposed_turn(plan, spec, spec.layers[static_cast<std::size_t>(number)]))
     place = {groups[turn->first], 0, 0, turn->second};
   Checked before = 0;  // bytes of the pages of a block that groups of the same table have before it
@@ -235,6 +236,7 @@ CacheFacts cache_facts(const CachePlan& plan, const SpecPlan& spec, const GroupP
     return facts;
   }
   const AttentionGeometry& attention = *spec.attention;
+  facts.pack = spec.layers_per_page;
   facts.tokens = spec.block_entries();
   facts.kernel_tokens = spec.kernel_entries();
   std::int64_t channels = attention.head_size_k;
@@ -256,7 +258,8 @@ std::int64_t cache_byte_by_rule(const CacheFacts& facts, const CacheByte& at) {
   const Checked heads_first = small * heads * kernel * c + at.head * kernel * c + token * c;
   const Checked tokens_first = small * heads * kernel * c + token * heads * c + at.head * c;
   const Checked by_layer = at.layer * Checked(facts.blocks) * facts.page_bytes + at.block * Checked(facts.page_bytes);
-  const Checked by_block = at.block * Checked(facts.block_bytes) + at.layer * Checked(facts.page_bytes);
+  const Checked by_block = at.block * Checked(facts.block_bytes) + at.layer / facts.pack * Checked(facts.page_bytes) +
+                           at.layer % facts.pack * heads * of_head;
   switch (facts.order) {
     case CacheOrder::lbhnc: return by_layer + heads_first + at.byte;
     case CacheOrder::lbnhc: return by_layer + tokens_first + at.byte;

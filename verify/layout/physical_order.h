@@ -52,7 +52,8 @@ std::optional<std::int64_t> kv_byte_by_rule(const KvViewSpec& spec, std::int64_t
 /// What one spec of a group looks like in one allocation: the letters of the order, bytes of memory.
 struct CacheFacts {
   CacheOrder order = CacheOrder::lbhnc;
-  std::int64_t layers = 0;         ///< L, of the spec in the group
+  std::int64_t layers = 0;         ///< L, of the spec in the group, or packs of them
+  std::int64_t pack = 1;           ///< layers of a page, side by side in it
   std::int64_t blocks = 0;         ///< T
   std::int64_t heads = 1;          ///< H; of a latent and of a state 1, of nvfp4 K's and V's
   std::int64_t tokens = 1;         ///< N; of a state 1

@@ -23,6 +23,7 @@ from vllm.v1.worker.utils import AttentionGroup, select_common_block_size
 from configuration import Configuration
 from grouping import get_kv_cache_configs, grouped_by, plan_caches
 from layers import StateLayer, layers_of, model_class, number_of, part_of
+from plugged import platform_with
 from replaying import replay
 
 STUBS = [
@@ -64,7 +65,7 @@ MADE_BY = {
 }
 
 
-def planned(request):
+def planned(request, platform):
     """The configuration of the request with its layers, the configuration of the caches and the order."""
     config = Configuration(request)
     layers = layers_of(request, config)
@@ -72,7 +73,7 @@ def planned(request):
     stub = model_class(layers, config)
     resolve, ModelRegistry.resolve_model_cls = ModelRegistry.resolve_model_cls, lambda *_, **__: (stub, "conform")
     try:
-        Platform.update_block_size_for_backend(config)
+        platform.update_block_size_for_backend(config)
     finally:
         ModelRegistry.resolve_model_cls = resolve
     cache = config.cache_config
@@ -109,7 +110,12 @@ def order_of(request, config, layers, specs):
 
 
 def plan(request):
-    config, layers, caches, order = planned(request)
+    with platform_with(request.get("builder")) as platform:
+        return figures_of(request, platform)
+
+
+def figures_of(request, platform):
+    config, layers, caches, order = planned(request, platform)
     tokens, concurrency = get_kv_cache_capacity(config, caches)
     specs = [spec for group in caches.kv_cache_groups for spec in iter_layer_specs(group.kv_cache_spec)]
     figures = {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/cache_plan.h"
+#include "planner/engine_spec.h"
+#include "planner/model_spec.h"
+
+namespace hybridkv {
+
+/// A plan that an engine shall make by a plug-in.
+struct EmitQuestion {
+  const CachePlan& plan;        ///< of the engine's rules
+  const ModelSpec& model;
+  const EngineSpec& engine;
+  std::string made_by;          ///< the command, for whoever reads the files
+};
+
+/// A file of a plug-in.
+struct EmittedFile {
+  std::string path;  ///< below the folder that is written
+  std::string text;
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,87 @@
+#include "engines/vllm/plan_builder.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engines/vllm/rules.h"
+#include "planner/allocated_tensors.h"
+#include "planner/plan.h"
+#include "tests/planner/at_32k.h"
+#include "tests/planner/models.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+EngineSpec engine_with(std::int64_t pack) {
+  return {.rules = &rules_of_vllm_0_33,
+          .backend_profile = BackendProfile::sm90,
+          .tensor_parallel = 2,
+          .cache_mode = CacheMode::align,
+          .attention_pack_size = pack,
+          .memory_bytes = 40 * gib};
+}
+
+std::vector<EmittedFile> emitted(const EngineSpec& engine, const ModelSpec& model = qwen35_397b()) {
+  const CachePlan plan = make_plan(model, engine, at_32k, {}, PlanDetail::numbers);
+  return emit_vllm_builder({plan, model, engine, "hybridkv emit"});
+}
+
+/// The plan inside the module.
+nlohmann::json plan_in(const std::string& module) {
+  const std::size_t begin = module.find("r\"\"\"\n") + 5;
+  return nlohmann::json::parse(module.substr(begin, module.find("\n\"\"\"", begin) - begin));
+}
+
+}  // namespace
+
+TEST_CASE("law: the module holds the plan: its specs, groups and tensors") {
+  for (const std::int64_t pack : {1, 3, 4, 5}) {
+    CAPTURE(pack);
+    const CachePlan plan = make_plan(qwen35_397b(), engine_with(pack), at_32k);
+    const nlohmann::json written = plan_in(emitted(engine_with(pack)).front().text);
+    CHECK(written["version"] == "0.33.0");
+    CHECK(written["block_bytes"] == plan.arenas.front().bytes_per_id);
+    CHECK(written["num_blocks"] == plan.num_blocks());
+    REQUIRE(written["groups"].size() == plan.groups.size());
+    for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+      const nlohmann::json& spec = written["specs"][written["groups"][i]["spec"].get<std::size_t>()];
+      std::vector<std::int64_t> layers;
+      for (const nlohmann::json& at : written["groups"][i]["layers"]) layers.push_back(spec["layers"][at.get<std::size_t>()]);
+      CHECK(layers == plan.groups[i].layers());
+    }
+    const std::vector<AllocatedTensor> tensors = allocated_tensors(plan);
+    REQUIRE(written["tensors"].size() == tensors.size());
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const nlohmann::json& one = written["tensors"][i];
+      CHECK(one["block_stride"] == tensors[i].block_stride);
+      CHECK(one["layer_stride"].get<std::int64_t>() +
+                one["layer_stride_per_block"].get<std::int64_t>() * plan.num_blocks() ==
+            tensors[i].layer_stride);
+    }
+  }
+}
+
+TEST_CASE("no word of a template is left in what is written") {
+  const std::vector<EmittedFile> files = emitted(engine_with(3));
+  CHECK(files.size() == 4);
+  for (const EmittedFile& file : files)
+    for (const char* word : {"@VERSION@", "@PLAN@", "@MADE_BY@", "@MODEL@", "@ORDER@"})
+      CHECK_MESSAGE(file.text.find(word) == std::string::npos, file.path, ": ", word);
+}
+
+TEST_CASE("message: what the builder of an engine cannot make is refused, with what can") {
+  EngineSpec engine = engine_with(1);
+  engine.pipeline_parallel = 2;
+  CHECK_THROWS_WITH_AS(emitted(engine),
+                       "no builder is written of this plan: it is that of one of several stages; take "
+                       "engine.pipeline_parallel 1",
+                       InputError);
+  engine = engine_with(1);
+  engine.strategy = Strategy::dual_pool;
+  CHECK_THROWS_WITH_AS(emitted(engine),
+                       "no builder is written of this plan: its layers lie in several pools; leave engine.strategy out",
+                       InputError);
+}

@@ -9,9 +9,7 @@
 #include "base/output_folder.h"
 #include "base/printable.h"
 #include "cli/commands.h"
-#include "cli/engine_words.h"
 #include "cli/exit_codes.h"
-#include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
 
@@ -67,9 +65,10 @@ int run_emit(const EmitOptions& options) {
 }  // namespace
 
 void add_emit_command(CLI::App& app, CommandAction& action) {
+  const std::vector<std::string> kinds = emitted_kinds();
   CLI::App* command = app.add_subcommand("emit", "Write a plug-in by which an engine makes a plan");
   const auto options = std::make_shared<EmitOptions>();
-  command->add_option("KIND", options->kind, fmt::format("what to write: {}", fmt::join(emitted_kinds(), ", ")))
+  command->add_option("KIND", options->kind, fmt::format("what to write: {}", fmt::join(kinds, ", ")))
       ->required();
   add_scenario_options(*command, options->scenario);
   describe_one_pack(*command);
@@ -78,15 +77,16 @@ void add_emit_command(CLI::App& app, CommandAction& action) {
                    "folder for a package, or FILE.py for its module alone (default: the module to standard output)")
       ->type_name("PATH");
   add_force_option(*command, options->overwrite);
-  command->footer(with_engines(
-      "A package with an entry point that the engine loads as it starts, a test that needs\n"
-      "the engine and no GPU, and what a kernel must do. Whatever differs from the plan ends\n"
-      "the start with the number that differs.\n"
+  command->footer(fmt::format(
+      "A package with an entry point that the engine loads as it starts, a test that\n"
+      "needs the engine and no GPU, and what a kernel must do (docs/packing.md). What\n"
+      "differs from the plan ends the start with the number that differs.\n"
       "\nExamples:\n"
-      "  hybridkv emit vllm-builder --model Qwen3.5-397B-A17B --tp 2 --pack 5 \\\n"
+      "  hybridkv emit {0} --model Qwen3.5-397B-A17B --tp 2 --pack 5 \\\n"
       "      --memory 40GiB --max-model-len 32k -o packed\n"
-      "  hybridkv emit vllm-builder --model Qwen3.5-4B --memory 20GiB \\\n"
-      "      --max-model-len 32k --pack 2 | less"));
+      "  hybridkv emit {0} --model Qwen3.5-4B --memory 20GiB \\\n"
+      "      --max-model-len 32k --pack 2 | less",
+      kinds.front()));
   command->callback([options, &action] { action = [options] { return run_emit(*options); }; });
 }
 

@@ -40,7 +40,7 @@ struct Engine {
   const CommandGrammar* command = nullptr;  ///< how a command line that starts it is read
   /// The command line that starts it.
   ServeCommand (*serve)(const Served& served) = nullptr;
-  /// The files of a plug-in by which it makes one of its plans, EngineRules::builder; null where it has no door for one.
+  /// The files of a plug-in by which it makes one of its plans, EngineRules::builder; null: it has no door for one.
   std::vector<EmittedFile> (*emit)(const EmitQuestion& question) = nullptr;
   /// What a plan of blocks alone says, with its flags; null: such choices have no flags that are known.
   std::vector<EngineSetting> (*planned_settings)(const PlannedChoice& choice) = nullptr;

@@ -26,8 +26,8 @@ bool lie_evenly(const Arrangement& arrangement, const GroupPlan& group);
 /// cache_layout.
 Layout layers_in_allocation(const Arrangement& arrangement, const GroupPlan& group, std::int64_t kernel_tokens);
 
-/// That of the group, or of its first page. Pre: arrangement.cache_order is set, the group has layers. Source: vLLM 0.33
-/// KVCacheTensor.
+/// That of the group, or of its first page. Pre: arrangement.cache_order is set, the group has layers. Source: vLLM
+/// 0.33 KVCacheTensor.
 AllocatedTensor allocated_tensor(const Arrangement& arrangement, const GroupPlan& group);
 
 /// One for each group that has layers, or for each of its pages. Pre: arrangement.cache_order is set.

@@ -19,6 +19,9 @@ inline constexpr auto evidence_names = std::to_array<Named<Evidence>>(
      {Evidence::modelled, "modelled"},
      {Evidence::source_only, "read"}});
 
+/// Did functions of the engine make it, by themselves or with a plug-in of ours?
+constexpr bool was_run(Evidence evidence) { return evidence == Evidence::run || evidence == Evidence::builder; }
+
 constexpr std::string_view to_string(Evidence value) { return name_in(evidence_names, value); }
 
 /// Every arrangement of a release whose rules were read counts as read, and so does a strategy that only such releases

@@ -129,7 +129,8 @@ std::vector<LayerTable> supposed_tables(std::span<const SpecPlan> specs, const S
   std::vector<LayerTable> tables;
   for (const SpecPlan& spec : specs) {
     if (supposed.holds(spec)) {
-      for (const std::vector<std::int64_t>& layers : supposed.of(spec)) tables.push_back({{spec.id, layers, spec.layers_per_page}});
+      for (const std::vector<std::int64_t>& layers : supposed.of(spec))
+        tables.push_back({{spec.id, layers, spec.layers_per_page}});
       continue;
     }
     for (LayerTable& table : uniform_tables({&spec, 1}, supposed.widest())) tables.push_back(std::move(table));

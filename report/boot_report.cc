@@ -69,6 +69,12 @@ Facts budget_facts(const MemoryBudget& budget) {
   return facts;
 }
 
+/// Packs are printed by none that is released.
+std::string printed_by(const BootAnswer& answer) {
+  if (!answer.plan || answer.plan->attention_pack_size == 1) return "The engine prints";
+  return answer.rules->builder.empty() ? "An engine with PR 35703 would print" : "The engine prints with that builder";
+}
+
 Document boot_document(const BootAnswer& answer) {
   Document document;
   const auto add = [&](Block block) { document.blocks.push_back(std::move(block)); };
@@ -90,8 +96,7 @@ Document boot_document(const BootAnswer& answer) {
     add(Code{{answer.serve.command}});
   }
   if (!answer.lines.empty()) {
-    const bool is_packed = answer.plan && answer.plan->attention_pack_size > 1;
-    add(Heading{is_packed ? "An engine with PR 35703 would print" : "The engine prints"});
+    add(Heading{printed_by(answer)});
     add(Code{answer.lines});
   }
   add(Heading{"Figures"});

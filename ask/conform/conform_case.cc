@@ -93,7 +93,7 @@ class CaseList {
  private:
   void add_case(ModelSpec model, EngineSpec setting, std::int64_t length) {
     setting.rules = engine_.rules;
-    cases_.push_back({.model = std::move(model), .engine = std::move(setting), .max_model_len = length});
+    cases_.push_back({std::move(model), std::move(setting), length, {}, {}});
   }
   void add_prompts(std::uint64_t key) {
     ConformCase& last = cases_.back();

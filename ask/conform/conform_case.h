@@ -15,8 +15,8 @@ struct ConformCase {
   ModelSpec model;
   EngineSpec engine;
   std::int64_t max_model_len = 0;      ///< tokens
-  std::string builder;                 ///< the plug-in by which the engine plans it; empty: it does so by itself
   std::vector<ConformPrompt> prompts;  ///< replayed one after the other; empty: the case is planned alone
+  std::string builder;                 ///< the plug-in by which the engine plans it; empty: it does so by itself
 
   /// "Qwen3.5-4B, TP 2, align, sm90, 32768 tokens": what sets it apart from the usual setting of its model.
   std::string words() const;

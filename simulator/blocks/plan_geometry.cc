@@ -122,7 +122,7 @@ namespace {
 /// How the prefix cache and the scheduler of the plan's release work, whatever the layout.
 void set_rules(CacheGeometry& geometry, const CachePlan& plan, const EngineSpec& engine) {
   geometry.has_encoder = geometry.whole_prompts = plan.has_cross_attention();
-  geometry.modelled_layout = evidence_of(plan) != Evidence::run;
+  geometry.modelled_layout = !was_run(evidence_of(plan));
   geometry.max_num_batched_tokens = plan.max_num_batched_tokens;
   geometry.retention_interval_tokens = plan.rules->retention_tokens;
   for (const CapacityPlan& capacity : plan.capacity)

@@ -19,7 +19,7 @@ namespace {
 const std::vector<std::string> commands{"plan",   "explain",  "whose",  "compare", "verify", "attend",
                                         "bench",  "plot",     "report",  "simulate", "sweep",
                                         "merge",  "recommend", "boot",   "doctor", "audit",
-                                        "conform", "models", "init", "import", "completions", "man"};
+                                        "conform", "emit", "models", "init", "import", "completions", "man"};
 
 /// Commands of a help's lines that begin with "  hybridkv ", without that word; a backslash joins lines, and what other
 /// programs do with the output is left out.

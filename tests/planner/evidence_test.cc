@@ -19,7 +19,7 @@ Evidence evidence_of_plan(const EngineSpec& engine) {
 
 }  // namespace
 
-TEST_CASE("rule: what the engine arranges itself was run, other strategies and packs beside one allocation are ours, or a builder's") {
+TEST_CASE("rule: what the engine arranges itself was run, other strategies are ours, packs in 0.33 a builder's") {
   EngineSpec engine{.tensor_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = 40 * testing::gib};
   CHECK(evidence_of_plan(engine) == Evidence::run);
   engine.attention_pack_size = 3;

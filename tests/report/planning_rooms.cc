@@ -313,7 +313,7 @@ RoomAnswer plan_room(AskedQuestion& asked) {
     const PrefixPlan& prefix = asked.plan->prefix;
     answer.says["match unit of what is found"] =
         word_of(prefix.cacheable ? prefix.match_unit_tokens : std::int64_t{0});
-    answer.says["is modelled"] = word_of(evidence_of(*asked.plan) != Evidence::run);
+    answer.says["is modelled"] = word_of(!was_run(evidence_of(*asked.plan)));
     const auto& asked_for = asked.scenario->simulate.retention_interval_tokens;
     answer.says["retention"] =
         word_of(asked_for ? asked_for : asked.plan->rules->retention_tokens);

@@ -44,6 +44,9 @@ def configuration():
         device_config=SimpleNamespace(device_type="cuda"),
         speculative_config=None,
         num_speculative_tokens=0,
+        num_lookahead_tokens=0,
+        num_prefill_lookahead_tokens=0,
+        num_hash_lookahead_tokens=0,
         max_in_flight_tokens=PLAN["max_num_batched_tokens"] * PLAN["concurrent_batches"],
     )
 
@@ -89,9 +92,9 @@ def planned(monkeypatch):
     return config, layers_of(config)
 
 
-def caches_of(config, specs, memory=PLAN["memory_bytes"]):
+def caches_of(config, specs):
     groups = get_global_kv_cache_groups(config, [specs])
-    (caches,) = get_kv_cache_configs(config, [specs], [memory], groups)
+    (caches,) = get_kv_cache_configs(config, [specs], [PLAN["memory_bytes"]], groups)
     return caches
 
 
@@ -109,7 +112,8 @@ def test_groups_blocks_and_tensors(planned):
 def test_views_of_all_layers_are_apart(planned):
     """Of three blocks: no byte of a group is two layers' or two blocks'."""
     config, specs = planned
-    caches = caches_of(config, specs, 3 * PLAN["block_bytes"])
+    groups = get_global_kv_cache_groups(config, [specs])
+    caches = builder.PlanBuilder().get_kv_cache_config_from_groups(config, groups, 3)
     raw = torch.empty(caches.kv_cache_tensors[0].size, dtype=torch.int8, device="meta")
     for tensor in caches.kv_cache_tensors:
         spec = specs[tensor.layers[0]]
@@ -124,6 +128,27 @@ def test_views_of_all_layers_are_apart(planned):
         runs.sort()
         assert all(end <= begin for (_, end), (begin, _) in zip(runs, runs[1:]))
         assert runs[-1][1] <= raw.numel()
+
+
+def test_what_a_layer_writes_no_other_reads(planned):
+    """All is NaN, then every layer of a group writes its number to block 1: each reads its own, all else stays NaN."""
+    config, specs = planned
+    groups = get_global_kv_cache_groups(config, [specs])
+    caches = builder.PlanBuilder().get_kv_cache_config_from_groups(config, groups, 3)
+    for tensor in (caches.kv_cache_tensors[0], caches.kv_cache_tensors[-1]):
+        raw = torch.full((caches.kv_cache_tensors[0].size,), -1, dtype=torch.int8)
+        spec = specs[tensor.layers[0]]
+        views = [
+            view.view(torch.int8)
+            for view in create_kv_cache_views(raw, spec, caches.num_blocks, KVCacheLayout[PLAN["order"]], tensor)
+        ]
+        for number, view in enumerate(views):
+            view[1] = number
+        for number, view in enumerate(views):
+            assert bool((view[1] == number).all())
+            assert bool((view[0] == -1).all()) and bool((view[2] == -1).all())
+        written = sum(view[1].numel() for view in views)
+        assert int((raw != -1).sum()) == written
 
 
 def test_another_version_is_refused(monkeypatch):

@@ -49,7 +49,8 @@ TEST_CASE("law: the module holds the plan: its specs, groups and tensors") {
     for (std::size_t i = 0; i < plan.groups.size(); ++i) {
       const nlohmann::json& spec = written["specs"][written["groups"][i]["spec"].get<std::size_t>()];
       std::vector<std::int64_t> layers;
-      for (const nlohmann::json& at : written["groups"][i]["layers"]) layers.push_back(spec["layers"][at.get<std::size_t>()]);
+      for (const nlohmann::json& at : written["groups"][i]["layers"])
+        layers.push_back(spec["layers"][at.get<std::size_t>()]);
       CHECK(layers == plan.groups[i].layers());
     }
     const std::vector<AllocatedTensor> tensors = allocated_tensors(plan);

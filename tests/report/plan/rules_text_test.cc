@@ -10,7 +10,7 @@ TEST_CASE("golden: the header says whose rules these are") {
   CHECK(rules_text(rules_of_vllm_2026_06, std::nullopt) == "vLLM main of June 2026 with PR 35703");
   CHECK(rules_text(rules_of_vllm_0_33, BackendProfile::sm90) == "vLLM 0.33.0, backends of sm90 (FlashAttention)");
   EngineSpec engine{.rules = &rules_of_vllm_0_33, .attention_pack_size = 5};
-  CHECK(rules_text(engine) == "vLLM 0.33.0; N = 5: modelled, in no release");
+  CHECK(rules_text(engine) == "vLLM 0.33.0; N = 5: with a builder of ours");
   engine.rules = &rules_of_vllm_2026_06;
   CHECK(rules_text(engine) == "vLLM main of June 2026 with PR 35703");
 }

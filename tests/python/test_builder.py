@@ -1,0 +1,51 @@
+"""The plug-in that `hybridkv emit` writes, in the engine itself where it is installed: what its planning makes of it,
+the views that it hands to kernels, and a kernel of it on layouts of packs."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, found_program
+
+PLAN = ["--model", "Qwen3.5-397B-A17B", "--tp", "2", "--memory", "40GiB", "--max-model-len", "32k"]
+
+
+def emitted(folder, *flags):
+    subprocess.run([found_program(), "emit", "vllm-builder", *PLAN, *flags, "-o", str(folder)], check=True, cwd=ROOT)
+    return folder
+
+
+def test_module_needs_no_engine_to_be_read(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(emitted(tmp_path / "packed", "--pack", "5")))
+    import hybridkv_builder
+
+    assert hybridkv_builder.PLAN["layers_per_page"] == 5
+    error = hybridkv_builder.PlanMismatch("bytes of a state", 7, 8)
+    assert str(error).startswith("hybridkv builder: bytes of a state: 7 here, 8 in the plan of Qwen3.5-397B-A17B.")
+    monkeypatch.setattr(hybridkv_builder.importlib.metadata, "version", lambda name: "0.34.0")
+    with pytest.raises(hybridkv_builder.PlanMismatch, match="the version of vLLM: 0.34.0 here, 0.33.0 in the plan"):
+        hybridkv_builder.register()
+    del sys.modules["hybridkv_builder"]
+
+
+@pytest.mark.parametrize("pack", [1, 2, 4, 5])
+def test_engine_plans_it(tmp_path, pack):
+    pytest.importorskip("vllm", reason="vLLM is not installed")
+    folder = emitted(tmp_path / "packed", "--pack", str(pack))
+    ran = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_builder.py"], cwd=folder,
+                         capture_output=True, text=True, env={**os.environ, "VLLM_LOGGING_LEVEL": "ERROR"})
+    assert ran.returncode == 0, ran.stdout[-4000:]
+
+
+@pytest.mark.parametrize("pack", [1, 2, 4, 5])
+def test_unified_attention_of_the_engine(pack):
+    pytest.importorskip("vllm", reason="vLLM is not installed")
+    os.environ.setdefault("TRITON_INTERPRET", "1")
+    sys.path.insert(0, str(ROOT / "engines/kernels"))
+    import hybridkv
+    import of_vllm
+    from hybridkv.testing import check_attention_kernel
+
+    plan = hybridkv.plan(model="Qwen3.5-0.8B", memory="256MiB", max_model_len=512, attention_pack_size=pack)
+    check_attention_kernel(of_vllm.unified_attention, layouts=plan, arrays="torch", package="vllm").check()

@@ -3,7 +3,9 @@
 import importlib.util
 
 import hybridkv
+import pytest
 from hybridkv.recorders import Recording
+from hybridkv.recorders.watching import Watching
 
 HEADER = {
     "engine": "by hand",
@@ -73,5 +75,112 @@ def test_a_share_is_recorded(tmp_path):
     assert '"sampled":true' in (tmp_path / "run.jsonl").read_text()
 
 
-def test_the_recorder_of_the_engine_is_installed():
-    assert importlib.util.find_spec("hybridkv.recorders.vllm") is not None
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+def test_the_recorder_of_the_engine_is_installed(engine):
+    assert importlib.util.find_spec(f"hybridkv.recorders.{engine}") is not None
+
+
+class Engine:
+    """It is made, and counts."""
+
+    def __init__(self):
+        self.steps = 0
+
+    def step(self, by):
+        self.steps += by
+        return self.steps
+
+
+def watching_of_engine(seen):
+    """(path, sample) of what is made go into `seen`, and (what a step gives) behind it."""
+
+    class Watched:
+        def close(self):
+            seen.append("closed")
+
+    def made(original, engine):
+        original(engine)
+
+        def make(path, sample):
+            seen.append((path, sample))
+            return Watched()
+
+        engine.watched = watching.begin(make)
+
+    def stepped(original, engine, by):
+        given = original(engine, by)
+        if engine.watched:
+            seen.append(given)
+        return given
+
+    watching = Watching(lambda: [(Engine, "__init__", made), (Engine, "step", stepped)])
+    return watching
+
+
+def test_what_is_made_meanwhile_is_watched():
+    seen, methods = [], (Engine.__init__, Engine.step)
+    watching = watching_of_engine(seen)
+    with watching.record("run.jsonl", 0.5):
+        first, second = Engine(), Engine()
+        assert first.step(2) == 2
+        second.step(3)
+    assert seen == [("run.jsonl", 0.5), ("run.jsonl.1", 0.5), 2, 3, "closed", "closed"]
+    assert (Engine.__init__, Engine.step) == methods
+
+
+def test_a_plugin_records_where_it_is_asked_to(monkeypatch, tmp_path):
+    seen = []
+    watching = watching_of_engine(seen)
+    watching.register()
+    assert Engine().step(1) == 1 and not seen
+    monkeypatch.setenv("HYBRIDKV_RECORD", str(tmp_path / "run.jsonl"))
+    monkeypatch.setenv("HYBRIDKV_RECORD_SAMPLE", "0.25")
+    watching.register()
+    try:
+        Engine()
+    finally:
+        watching.uninstall()
+    assert seen == [(str(tmp_path / "run.jsonl"), 0.25)]
+
+
+SLOTS = {
+    "engine": "by hand",
+    "unit_tokens": 2,
+    "arenas": [{"blocks": 16}, {"blocks": 8}],
+    "groups": [{"kind": "attention", "layers": [3], "block_tokens": 2},
+               {"kind": "state", "states": "running", "layers": [0], "block_tokens": 2, "arena": 1}],
+}
+
+
+def record_slots(path, source):
+    """A request keeps the state behind 4 tokens in slot 2 and goes on in slot 1; another one finds it, by a copy."""
+
+    def run(request, start, tokens, slot, *kept):
+        to = [{"block": block, "tokens": start + tokens} for block in (slot, *kept)]
+        use = {"group": 1, **({"from": slot} if start else {}), "to": to}
+        return {"request": request, "start": start, "tokens": tokens, "states": [use]}
+
+    recording = Recording(path, SLOTS)
+    recording.step()
+    recording.come("a", 4, ["a1", "a2"])
+    recording.table("a", [[1, 2], [1, 2]])
+    recording.event("compute", runs=[run(0, 0, 4, 1, 2)])
+    recording.step()
+    recording.table("a", [[1, 2, 3], [1, 2]])
+    recording.event("compute", runs=[run(0, 4, 1, 1)])
+    recording.end("a")
+    recording.step()
+    recording.come("b", 6, ["a1", "a2", "b3"])
+    recording.event("hit", request=1, tokens=4, state=source)
+    recording.table("b", [[1, 2, 5], [4, 0]], found=({1, 2}, ()))
+    recording.event("copy", group=1, **{"from": source}, to=4)
+    recording.event("compute", runs=[run(1, 4, 2, 4)])
+    recording.close()
+
+
+def test_slots_of_states_are_recorded(tmp_path):
+    record_slots(tmp_path / "run.jsonl", source=2)
+    assert hybridkv.audit(tmp_path / "run.jsonl").text == "RESULT: the cache is right: 2 requests, 3 steps, 1 hit"
+    record_slots(tmp_path / "wrong.jsonl", source=1)
+    finding = hybridkv.audit(tmp_path / "wrong.jsonl").findings[0]
+    assert (finding.fault, finding.request, finding.group, finding.step) == ("other_position", 1, 1, 3)

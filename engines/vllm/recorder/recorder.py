@@ -13,92 +13,34 @@ scheduler said is not seen. What a connector brings is recorded as unknown. Draf
 (async scheduling) are refused, since it does not know what was accepted.
 """
 
-import contextlib
-import functools
-import itertools
 import math
-import os
 
 from . import Recording
-
-_path = None      # of the recordings that are to be made; None: none
-_sample = None
-_files = itertools.count()
-_originals = {}
+from .watching import Watching
 
 
-def install(path, sample=None):
-    """Records every scheduler that is made from now on. path: of the first; later ones get .1, .2, … behind it."""
-    global _path, _sample, _files
-    _path, _sample, _files = os.fspath(path), sample, itertools.count()
-    if not _originals:
-        # Not before somebody records: a plugin is loaded in every engine.
-        from vllm.v1.core.kv_cache_manager import KVCacheManager
-        from vllm.v1.core.sched.scheduler import Scheduler
+def _methods():
+    from vllm.v1.core.kv_cache_manager import KVCacheManager
+    from vllm.v1.core.sched.scheduler import Scheduler
 
-        _patch(Scheduler, "__init__", _made)
-        _patch(Scheduler, "schedule", _scheduled)
-        _patch(Scheduler, "update_from_output", _updated)
-        _patch(KVCacheManager, "free", _freed)
-        _patch(KVCacheManager, "get_computed_blocks", _looked_up)
+    return [
+        (Scheduler, "__init__", _made),
+        (Scheduler, "schedule", _scheduled),
+        (Scheduler, "update_from_output", _updated),
+        (KVCacheManager, "free", _freed),
+        (KVCacheManager, "get_computed_blocks", _looked_up),
+    ]
 
 
-def uninstall():
-    """Leaves the engine as it was. Recordings that are under way go on to their end."""
-    global _path
-    _path = None
-    for (owner, name), original in _originals.items():
-        setattr(owner, name, original)
-    _originals.clear()
-
-
-@contextlib.contextmanager
-def record(path, sample=None):
-    """Records the engines that are made inside."""
-    install(path, sample)
-    made = []
-    _made_inside.append(made)
-    try:
-        yield
-    finally:
-        _made_inside.remove(made)
-        uninstall()
-        for watched in made:
-            watched.close()
-
-
-def register():
-    """The entry point of vllm.general_plugins."""
-    path = os.environ.get("HYBRIDKV_RECORD")
-    if path:
-        share = os.environ.get("HYBRIDKV_RECORD_SAMPLE")
-        # An engine in several processes has its scheduler in one of them.
-        install(f"{path}.{os.getpid()}" if os.path.exists(path) else path, float(share) if share else None)
-
-
-_made_inside = []
-
-
-def _patch(owner, name, around):
-    original = getattr(owner, name)
-    _originals[owner, name] = original
-
-    @functools.wraps(original)
-    def patched(self, *args, **kwargs):
-        return around(original, self, *args, **kwargs)
-
-    setattr(owner, name, patched)
+_watching = Watching(_methods)
+install, uninstall, record = _watching.install, _watching.uninstall, _watching.record
+register = _watching.register  # the entry point of vllm.general_plugins
 
 
 def _made(original, scheduler, *args, **kwargs):
     original(scheduler, *args, **kwargs)
-    if _path is None:
-        return
-    number = next(_files)
-    watched = Watched(scheduler, f"{_path}.{number}" if number else _path, _sample)
+    watched = _watching.begin(lambda path, sample: Watched(scheduler, path, sample))
     scheduler.kv_cache_manager._hybridkv_recorder = scheduler._hybridkv_recorder = watched
-    for made in _made_inside:
-        made.append(watched)
 
 
 def _of(engine_part):

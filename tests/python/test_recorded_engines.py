@@ -1,0 +1,73 @@
+"""Recordings of installed engines: their schedulers are driven without a GPU (engines/ENGINE/recorder/drive.py). What
+they record is right, and faults that are planted in them are found.
+
+HYBRIDKV_SGLANG_PYTHON and HYBRIDKV_VLLM_PYTHON name the interpreters of environments that have the engine, as
+engines/ENGINE/recorder/drive.py says; where they are not set, these tests are skipped.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import hybridkv
+import pytest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("HYBRIDKV_PROGRAM")
+
+
+class Driven:
+    """An engine's driver with the cases that `conform` knows of a small model."""
+
+    def __init__(self, engine, release, folder):
+        self.python = os.environ.get(f"HYBRIDKV_{engine.upper()}_PYTHON")
+        if not self.python or not PROGRAM:
+            pytest.skip(f"HYBRIDKV_{engine.upper()}_PYTHON names no interpreter that has the engine, or "
+                        "HYBRIDKV_PROGRAM no program")
+        self.drive = SOURCE / "engines" / engine / "recorder" / "drive.py"
+        self.folder = folder
+        recorders = folder / "path" / "hybridkv" / "recorders"
+        shutil.copytree(SOURCE / "python" / "hybridkv" / "recorders", recorders)
+        shutil.copy(self.drive.with_name("recorder.py"), recorders / f"{engine}.py")
+        (recorders.parent / "__init__.py").touch()
+        cases = folder / "cases.jsonl"
+        subprocess.run([PROGRAM, "conform", release, "--python", self.python, "--models", "Qwen3.5-4B", "--record",
+                        cases], check=True, stdout=subprocess.DEVNULL)
+        self.cases = [json.loads(line) for line in cases.read_text().splitlines()]
+
+    def audit(self, number, *faults):
+        """What is found in the recording of a case."""
+        case = next(case for case in self.cases if case.get("request", case)["id"] == number)
+        path = self.folder / "-".join((str(number), *faults))
+        done = subprocess.run([self.python, self.drive, path, *faults], input=json.dumps(case) + "\n", text=True,
+                              capture_output=True, env=os.environ | {"PYTHONPATH": str(self.folder / "path")})
+        assert (path / f"{number}.jsonl").exists(), done.stdout + done.stderr[-2000:]
+        return hybridkv.audit(path / f"{number}.jsonl")
+
+
+@pytest.fixture(scope="module")
+def sglang(tmp_path_factory):
+    return Driven("sglang", "sglang-0.5.23", tmp_path_factory.mktemp("sglang"))
+
+
+@pytest.mark.parametrize("number", [0, 4, 5, 9, 15], ids=["tracked", "no_buffer", "lazy", "pages", "retracted"])
+def test_sglang_is_right(sglang, number):
+    answer = sglang.audit(number)
+    assert not answer.findings, answer.text
+    assert answer.hits > 3
+
+
+@pytest.mark.parametrize("fault, found, group", [
+    ("state_of_another_prefix", "other_prefix", 1),
+    ("state_not_copied", "not_written", 1),
+    ("state_freed_while_used", "taken_while_held", 1),
+    ("page_freed_while_used", "taken_while_held", 0),
+    ("kv_of_another_prefix", "other_position", 0),
+    ("shifted_boundary", "other_position", 1),
+])
+def test_a_fault_of_sglang_is_found(sglang, fault, found, group):
+    finding = sglang.audit(15, fault).findings[0]
+    assert (finding.fault, finding.group) == (found, group)
+    assert finding.request >= 0 and finding.step > 0 and finding.layer >= 0

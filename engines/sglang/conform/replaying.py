@@ -57,19 +57,18 @@ class Replay:
         self.page, self.overlap = get_schedule().page_size, not get_schedule().disable_overlap_schedule
         self.rows = self.make_rows()
         self.tokens = self.make_tokens(config.max_total_num_tokens)
-        self.cache = CountedCache(
-            CacheInitParams(
-                disable=False,
-                req_to_token_pool=self.rows,
-                token_to_kv_pool_allocator=self.tokens,
-                page_size=self.page,
-                is_eagle=algorithm.is_eagle(),
-                enable_mamba_extra_buffer=get_exec().mamba.enable_mamba_extra_buffer,
-                enable_mamba_extra_buffer_lazy=get_exec().mamba.enable_mamba_extra_buffer_lazy,
-                chunked_prefill_size=get_schedule().chunked_prefill_size,
-                tree_components=(ComponentType.FULL, ComponentType.MAMBA),
-            )
+        self.params = CacheInitParams(
+            disable=False,
+            req_to_token_pool=self.rows,
+            token_to_kv_pool_allocator=self.tokens,
+            page_size=self.page,
+            is_eagle=algorithm.is_eagle(),
+            enable_mamba_extra_buffer=get_exec().mamba.enable_mamba_extra_buffer,
+            enable_mamba_extra_buffer_lazy=get_exec().mamba.enable_mamba_extra_buffer_lazy,
+            chunked_prefill_size=get_schedule().chunked_prefill_size,
+            tree_components=(ComponentType.FULL, ComponentType.MAMBA),
         )
+        self.cache = CountedCache(self.params)
 
     def make_rows(self):
         """Rows of requests, of which one runs at a time, and the state slots."""

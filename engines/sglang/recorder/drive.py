@@ -28,13 +28,13 @@ from pools import configurator_of, settings_of, split  # noqa: E402
 from sglang.srt.runtime_context import get_parallel  # noqa: E402
 
 from faults import FAULTS  # noqa: E402
-from loop import Loop, Parts, retracts  # noqa: E402
+from loop import Loop, Parts, retracts, without_device  # noqa: E402
 
 logging.disable(logging.CRITICAL)
 IN_FLIGHT, ANSWER, REQUESTS, MOST_STEPS, LONGEST, CHUNK, TURN = 4, 300, 24, 20000, 3000, 1024, 400
 
 if not torch.cuda.is_available():
-    torch.Tensor.pin_memory = lambda self, *_, **__: self  # there is nobody to pin it for
+    without_device()
 
 
 def shortened(request):
@@ -69,7 +69,10 @@ def drive(request, path):
         rows = min(IN_FLIGHT, config.max_running_requests)
         with recorder.record(path):
             retracts(request["id"] % 4 == 3)
-            loop = Loop(Parts(model, config, configurator.spec_algorithm, rows), dice)
+            parts = Parts(model, config, configurator.spec_algorithm, rows)
+            if request["id"] % 6 == 1:
+                parts.attach_host()
+            loop = Loop(parts, dice)
             prompts, idle = [], 0
             while (len(prompts) < REQUESTS or loop.in_flight()) and loop.steps < MOST_STEPS and idle < 3:
                 while len(prompts) < REQUESTS and loop.in_flight() < IN_FLIGHT + 2:

@@ -3,6 +3,7 @@
 import functools
 
 from sglang.srt.managers.schedule_batch import ScheduleBatch
+from sglang.srt.mem_cache.hybrid_cache.hybrid_cache_controller import HybridCacheController
 from sglang.srt.mem_cache.unified_cache.components.mamba import MambaComponent
 from sglang.srt.mem_cache.unified_radix_cache import UnifiedRadixCache
 
@@ -112,5 +113,49 @@ def shifted_boundary():
     MambaComponent.prepare_for_caching_req = shifted
 
 
-FAULTS = {fault.__name__: fault for fault in (state_of_another_prefix, state_not_copied, state_freed_while_used,
-                                              page_freed_while_used, kv_of_another_prefix, shifted_boundary)}
+def half_of_a_node_stored():
+    """Of the tokens of every node the first half is copied to the host."""
+    original = HybridCacheController.write
+
+    @functools.wraps(original)
+    def half(controller, *args, **kwargs):
+        host = original(controller, *args, **kwargs)
+        if host is not None:
+            operation, page = controller.write_queue[-1], controller.page_size
+            tokens = len(operation.device_indices) // page // 2 * page
+            operation.device_indices = operation.device_indices[:tokens]
+            operation.host_indices = operation.host_indices[:tokens]
+        return host
+
+    HybridCacheController.write = half
+
+
+def state_of_another_node_loaded():
+    """The state that comes back from the host is the one that was stored last."""
+    last = []
+    write, load = HybridCacheController.write, HybridCacheController.load
+
+    def states_of(operation):
+        return [transfer for transfer in operation.pool_transfers or () if transfer.name == "mamba"]
+
+    @functools.wraps(write)
+    def noted(controller, *args, **kwargs):
+        host = write(controller, *args, **kwargs)
+        if host is not None:
+            last[:] = [transfer.host_indices for transfer in states_of(controller.write_queue[-1])] or last
+        return host
+
+    @functools.wraps(load)
+    def exchanged(controller, *args, **kwargs):
+        device = load(controller, *args, **kwargs)
+        if device is not None:
+            for transfer in states_of(controller.load_queue[-1]):
+                transfer.host_indices = last[-1]
+        return device
+
+    HybridCacheController.write, HybridCacheController.load = noted, exchanged
+
+
+FAULTS = {fault.__name__: fault for fault in (
+    state_of_another_prefix, state_not_copied, state_freed_while_used, page_freed_while_used, kv_of_another_prefix,
+    shifted_boundary, half_of_a_node_stored, state_of_another_node_loaded)}

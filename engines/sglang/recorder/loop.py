@@ -13,9 +13,10 @@ from sglang.srt.managers.schedule_batch import Req
 from sglang.srt.managers.scheduler import Scheduler
 from sglang.srt.managers.scheduler_components.batch_result_processor import SchedulerBatchResultProcessor
 from sglang.srt.managers.utils import GenerationBatchResult
+from sglang.srt.mem_cache import l2_transfer, pool_host
 from sglang.srt.mem_cache.memory_pool import HybridLinearKVPool, HybridReqToTokenPool
 from sglang.srt.model_executor.model_runner import ModelRunner
-from sglang.srt.runtime_context import get_exec, get_schedule
+from sglang.srt.runtime_context import get_context, get_exec, get_schedule
 from sglang.srt.sampling.sampling_params import SamplingParams
 
 
@@ -34,6 +35,26 @@ class Nobody:
         return lambda *_, **__: None
 
 
+class Done:
+    """An event of the device that is over."""
+
+    def __getattr__(self, _):
+        return lambda *_, **__: True
+
+
+def without_device():
+    """There is none whose memory could be pinned, or that could copy: transfers to and from the host are through when
+    they begin."""
+
+    def submitted(*_, **__):
+        return l2_transfer.TransferCompletion(Done(), Done(), False)
+
+    torch.Tensor.pin_memory = lambda self, *_, **__: self
+    pool_host.common._cuda_host_register = lambda *_: None
+    l2_transfer.L2TransferEngine.submit_device_to_host = submitted
+    l2_transfer.L2TransferEngine.submit_host_to_device = submitted
+
+
 class Loop(Scheduler):
     """A scheduler that was made without its processes, its worker and its sockets.
 
@@ -46,7 +67,6 @@ class Loop(Scheduler):
     hisparse_coordinator = decode_offload_manager = truncation_align_size = scripted_scheduler_hook = None
     enable_hisparse = enable_lora = enable_hicache_storage = enable_lmcache = require_mlp_sync = False
     enable_unified_cache_external_linker = enable_priority_scheduling = is_hybrid_swa = enable_fpm = False
-    enable_hierarchical_cache = False
     schedule_policy, schedule_low_priority_values_first = "lpm", False
     disaggregation_mode, priority_scheduling_preemption_threshold = DisaggregationMode.NULL, 0
     processed_tokens_counter = prefill_decode_interval = _prefill_decode_interval_remaining = 0
@@ -60,6 +80,7 @@ class Loop(Scheduler):
         self.token_to_kv_pool_allocator, self.page_size = parts.tokens, parts.page
         self.max_prefill_tokens, self.enable_overlap = get_schedule().max_prefill_tokens, parts.overlap
         self.max_running_requests, self.device = parts.rows.size, "cpu"
+        self.enable_hierarchical_cache = parts.cache.cache_controller is not None
         self.grammar_manager = Nobody(has_waiting_grammars=lambda: False)
         self.beam_coordinator = Nobody(pending_member_rows=lambda _: 0, commit_decode=lambda _: set())
         self.dp_attn_adapter = Nobody(maybe_prepare_mlp_sync_batch=lambda batch, **_: batch,
@@ -153,6 +174,14 @@ class Parts(Replay):
             enable_mamba_extra_buffer_lazy=mamba.enable_mamba_extra_buffer_lazy,
             enable_overlap_schedule=self.overlap,
         )
+
+    def attach_host(self):
+        """The tree keeps what it evicts in the host's memory, which has room for four times as many tokens."""
+        with get_context().override_server_args(
+            enable_hierarchical_cache=True, hicache_ratio=4.0, hicache_size=0, hicache_io_backend="direct",
+            hicache_mem_layout="page_first_direct", hicache_write_policy="write_through",
+        ):
+            self.cache.init_hicache(get_context().server_args, self.params)
 
     def make_tokens(self, slots):
         pool = HybridLinearKVPool(

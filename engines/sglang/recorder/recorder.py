@@ -195,6 +195,7 @@ class Watched:
         self.copies_on_hit = False
         self.pages = {}    # by name, of the requests that have some
         self.keys = {}     # by name
+        self.loads = []    # events of what comes from the host before the next step
         self.writing = {}  # by the number of a node of the tree, the objects that it is being copied to
         kvcache = self.allocator.get_kvcache()
         header = {
@@ -279,6 +280,7 @@ class Watched:
             recording.table(req.rid, tables[req.rid], (found, ()))
             run = {"request": recording.number(req.rid), "start": start, "tokens": tokens}
             runs.append(run | self._states(slots[i], start, start + tokens, self._tracked_in_extend(batch, i)))
+        self._record_loads()
         for copy, source in copies.items():
             recording.event("copy", group=STATES, **{"from": source}, to=copy)
         if batch.mamba_clear_indices is not None:
@@ -384,6 +386,11 @@ class Watched:
             self.recording.event("stored", object=stored)
 
     def loaded(self, operation, pools):
-        """What the host has of a node comes back."""
-        for transfer in self._transfers(operation, pools):
-            self.recording.event("load", **transfer)
+        """What the host has of a node comes back, for the step that is being made: some of it into a slot that its
+        request has taken, which is recorded with the step."""
+        self.loads += self._transfers(operation, pools)
+
+    def _record_loads(self):
+        for load in self.loads:
+            self.recording.event("load", **load)
+        self.loads.clear()

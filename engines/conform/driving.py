@@ -13,6 +13,12 @@ def prompt_like(dice, earlier, content, longest):
     return shared + [content * 1_000_000 + token for token in range(len(shared), length)]
 
 
+def next_turn(dice, turns, content, most):
+    """A prompt that goes on behind the whole of one of the turns, for up to so many tokens."""
+    turn = dice.choice(turns)
+    return turn + [content * 1_000_000 + token for token in range(dice.randint(1, most))]
+
+
 def prompts_of(dice, longest, count):
     """Prompts that begin like an earlier one."""
     prompts = []

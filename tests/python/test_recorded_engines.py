@@ -33,8 +33,8 @@ class Driven:
         shutil.copy(self.drive.with_name("recorder.py"), recorders / f"{engine}.py")
         (recorders.parent / "__init__.py").touch()
         cases = folder / "cases.jsonl"
-        subprocess.run([PROGRAM, "conform", release, "--python", self.python, "--models", "Qwen3.5-4B", "--record",
-                        cases], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([PROGRAM, "conform", release, "--python", self.python, "--models", "Qwen3.5-4B", "--random", "1",
+                        "--record", cases], check=True, stdout=subprocess.DEVNULL)
         self.cases = [json.loads(line) for line in cases.read_text().splitlines()]
 
     def audit(self, number, *faults):

@@ -21,7 +21,7 @@ warnings.simplefilter("ignore")
 
 import sglang  # noqa: E402, F401
 import torch  # noqa: E402
-from driving import drive_all, prompt_like  # noqa: E402
+from driving import drive_all, next_turn, prompt_like  # noqa: E402
 from hybridkv.recorders import sglang as recorder  # noqa: E402
 from models import TextModel  # noqa: E402
 from pools import configurator_of, settings_of, split  # noqa: E402
@@ -54,8 +54,7 @@ def prompt_of(dice, loop, prompts, content):
     turns = [tokens for tokens in loop.finished if len(tokens) < LONGEST]
     if not turns or dice.random() < 0.5:
         return prompt_like(dice, prompts, content, LONGEST)
-    turn = dice.choice(turns)
-    return turn + [content * 1_000_000 + token for token in range(dice.randint(1, TURN))]
+    return next_turn(dice, turns, content, TURN)
 
 
 def drive(request, path):

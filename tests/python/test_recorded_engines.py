@@ -37,12 +37,13 @@ class Driven:
                         "--record", cases], check=True, stdout=subprocess.DEVNULL)
         self.cases = [json.loads(line) for line in cases.read_text().splitlines()]
 
-    def audit(self, number, *faults):
+    def audit(self, number, *faults, script="drive.py"):
         """What is found in the recording of a case."""
         case = next(case for case in self.cases if case.get("request", case)["id"] == number)
-        path = self.folder / "-".join((str(number), *faults))
-        done = subprocess.run([self.python, self.drive, path, *faults], input=json.dumps(case) + "\n", text=True,
-                              capture_output=True, env=os.environ | {"PYTHONPATH": str(self.folder / "path")})
+        path = self.folder / "-".join((script, *faults))
+        done = subprocess.run([self.python, self.drive.with_name(script), path, *faults], text=True,
+                              input=json.dumps(case) + "\n", capture_output=True,
+                              env=os.environ | {"PYTHONPATH": str(self.folder / "path")})
         assert (path / f"{number}.jsonl").exists(), done.stdout + done.stderr[-2000:]
         return hybridkv.audit(path / f"{number}.jsonl")
 
@@ -76,3 +77,28 @@ def test_a_fault_of_sglang_is_found(sglang, number, fault, found, group):
     assert (finding.fault, finding.group) == (found, group)
     assert (finding.request >= 0) == (found != "object_unknown")  # the engine loads for its tree
     assert finding.step > 0 and finding.layer >= 0
+
+
+@pytest.fixture(scope="module")
+def vllm(tmp_path_factory):
+    return Driven("vllm", "vllm-0.33", tmp_path_factory.mktemp("vllm"))
+
+
+@pytest.mark.parametrize("script", ["drive.py", "drive_offload.py"])
+def test_vllm_is_right(vllm, script):
+    for number in (0, 1):
+        answer = vllm.audit(number, script=script)
+        assert not answer.findings, answer.text
+        assert answer.requests > 20
+        assert (answer.loads > 0) == (script == "drive_offload.py")
+
+
+@pytest.mark.parametrize("number, fault, found", [
+    (1, "one_page_stored", "object_unknown"),
+    (1, "tail_not_loaded", "not_written"),
+    (0, "freed_while_stored", "changed_while_stored"),
+])
+def test_a_fault_of_the_connector_is_found(vllm, number, fault, found):
+    finding = vllm.audit(number, fault, script="drive_offload.py").findings[0]
+    assert finding.fault == found
+    assert finding.request >= 0 and finding.group >= 0 and finding.step > 0 and finding.layer >= 0

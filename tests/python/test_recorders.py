@@ -1,10 +1,12 @@
 """Recordings of engines: what the recorder makes of tables is what `hybridkv audit` reads."""
 
 import importlib.util
+from types import SimpleNamespace as Bare
 
 import hybridkv
 import pytest
 from hybridkv.recorders import Recording
+from hybridkv.recorders.vllm import Offload
 from hybridkv.recorders.watching import Watching
 
 HEADER = {
@@ -184,3 +186,42 @@ def test_slots_of_states_are_recorded(tmp_path):
     record_slots(tmp_path / "wrong.jsonl", source=1)
     finding = hybridkv.audit(tmp_path / "wrong.jsonl").findings[0]
     assert (finding.fault, finding.request, finding.group, finding.step) == ("other_position", 1, 1, 3)
+
+
+def test_blocks_of_a_job_and_their_chunks():
+    groups = [Bare(group_idx=0), Bare(group_idx=2), Bare(group_idx=3)]
+    side = Bare(config=Bare(kv_group_configs=groups, blocks_per_chunk=2), manager=None)
+    assert Offload.of(None) is None and Offload.of(Bare(connector_scheduler=Bare())) is None
+    offload = Offload.of(Bare(connector_scheduler=side))
+    assert not offload.is_whole
+    # Of group 0 the second block of a chunk and the two of the next one, of group 3 the first of a chunk.
+    device = Bare(block_ids=[11, 12, 13, 31], group_sizes=[3, 0, 1], block_indices=[5, 0, 2])
+    assert list(offload.moved(device, Bare(block_ids=[7, 8, 9]))) == [
+        (0, 11, "chunk/7/1"), (0, 12, "chunk/8/0"), (0, 13, "chunk/8/1"), (3, 31, "chunk/9/0")]
+
+
+def test_a_load_brings_what_was_stored(tmp_path):
+    def record_loaded(path, stored_in=2):
+        recording = Recording(path, HEADER)
+        recording.step()
+        recording.come("a", 8, ["a1", "a2"])
+        recording.table("a", [[1, 2], [0, 12]])
+        recording.event("compute", runs=[{"request": 0, "start": 0, "tokens": 8}])
+        for object_, group, block in (("kv/1", 0, 1), ("kv/2", 0, stored_in), ("state", 1, 12)):
+            recording.event("store", object=object_, group=group, block=block, bytes=64, request=0, begun=True)
+            recording.event("stored", object=object_)
+        recording.end("a")
+        recording.step()
+        recording.come("b", 12, ["a1", "a2", "b3"])
+        recording.event("hit", request=1, tokens=8)
+        recording.table("b", [[5, 6, 7], [0, 8, 9]])
+        for object_, group, block in (("kv/1", 0, 5), ("kv/2", 0, 6), ("state", 1, 8)):
+            recording.event("load", object=object_, group=group, block=block, bytes=64, request=1)
+        recording.event("compute", runs=[{"request": 1, "start": 8, "tokens": 4}])
+        recording.close()
+        return hybridkv.audit(path)
+
+    right = record_loaded(tmp_path / "run.jsonl")
+    assert right.is_right and (right.stores, right.loads) == (3, 3)
+    finding = record_loaded(tmp_path / "wrong.jsonl", stored_in=1).findings[0]
+    assert (finding.fault, finding.request, finding.group, finding.step) == ("other_position", 1, 0, 2)

@@ -52,13 +52,15 @@ class CountedCache(UnifiedRadixCache):
 class Replay:
     """The tree over pools of the sizes that the engine split the memory into."""
 
+    is_disabled = False  # nothing is found again
+
     def __init__(self, model, config, algorithm):
         self.model, self.algorithm = model, algorithm
         self.page, self.overlap = get_schedule().page_size, not get_schedule().disable_overlap_schedule
         self.rows = self.make_rows()
         self.tokens = self.make_tokens(config.max_total_num_tokens)
         self.params = CacheInitParams(
-            disable=False,
+            disable=self.is_disabled,
             req_to_token_pool=self.rows,
             token_to_kv_pool_allocator=self.tokens,
             page_size=self.page,

@@ -68,8 +68,9 @@ def drive(request, path):
         rows = min(IN_FLIGHT, config.max_running_requests)
         with recorder.record(path):
             retracts(request["id"] % 4 == 3)
-            parts = Parts(model, config, configurator.spec_algorithm, rows)
-            if request["id"] % 6 == 1:
+            has_tree = request["engine"]["cache_mode"] != "none"
+            parts = Parts(model, config, configurator.spec_algorithm, rows, not has_tree)
+            if has_tree and request["id"] % 6 == 1:
                 parts.attach_host()
             loop = Loop(parts, dice)
             prompts, idle = [], 0

@@ -152,8 +152,8 @@ class Parts(Replay):
     """The tree and the pools of `conform`, with rows for several requests that run, and layers: each with one element
     of K, of V and of a state."""
 
-    def __init__(self, model, config, algorithm, requests):
-        self.requests, self.layers = requests, model.hf_config
+    def __init__(self, model, config, algorithm, requests, is_disabled):
+        self.requests, self.layers, self.is_disabled = requests, model.hf_config, is_disabled
         super().__init__(model, config, algorithm)
 
     def make_rows(self):

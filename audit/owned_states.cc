@@ -162,8 +162,14 @@ void name_states(OwnedCache& cache, OwningRequest& request, std::int64_t group, 
       if (content.state.writer == request.number && content.state.tokens == tokens)
         content.state.key = cache.key_at(request, tokens);
   };
-  const std::int64_t size = cache.group(group).block_tokens;
-  name(ceil_div(tokens, size) - 1);
+  const RecordedGroup& of = cache.group(group);
+  if (of.states == RecordedStates::running) {
+    // Beside the running state a table has those that a run kept, wherever it was told to.
+    for (std::int64_t column = 0; column < std::ssize(request.tables[static_cast<std::size_t>(group)]); ++column)
+      name(column);
+    return;
+  }
+  name(ceil_div(tokens, of.block_tokens) - 1);
   for (const RecordedStateWrite& column : request.columns[static_cast<std::size_t>(group)]) name(column.block);
 }
 

@@ -52,24 +52,25 @@ class CountedCache(UnifiedRadixCache):
 class Replay:
     """The tree over pools of the sizes that the engine split the memory into."""
 
+    is_disabled = False  # nothing is found again
+
     def __init__(self, model, config, algorithm):
         self.model, self.algorithm = model, algorithm
         self.page, self.overlap = get_schedule().page_size, not get_schedule().disable_overlap_schedule
         self.rows = self.make_rows()
         self.tokens = self.make_tokens(config.max_total_num_tokens)
-        self.cache = CountedCache(
-            CacheInitParams(
-                disable=False,
-                req_to_token_pool=self.rows,
-                token_to_kv_pool_allocator=self.tokens,
-                page_size=self.page,
-                is_eagle=algorithm.is_eagle(),
-                enable_mamba_extra_buffer=get_exec().mamba.enable_mamba_extra_buffer,
-                enable_mamba_extra_buffer_lazy=get_exec().mamba.enable_mamba_extra_buffer_lazy,
-                chunked_prefill_size=get_schedule().chunked_prefill_size,
-                tree_components=(ComponentType.FULL, ComponentType.MAMBA),
-            )
+        self.params = CacheInitParams(
+            disable=self.is_disabled,
+            req_to_token_pool=self.rows,
+            token_to_kv_pool_allocator=self.tokens,
+            page_size=self.page,
+            is_eagle=algorithm.is_eagle(),
+            enable_mamba_extra_buffer=get_exec().mamba.enable_mamba_extra_buffer,
+            enable_mamba_extra_buffer_lazy=get_exec().mamba.enable_mamba_extra_buffer_lazy,
+            chunked_prefill_size=get_schedule().chunked_prefill_size,
+            tree_components=(ComponentType.FULL, ComponentType.MAMBA),
         )
+        self.cache = CountedCache(self.params)
 
     def make_rows(self):
         """Rows of requests, of which one runs at a time, and the state slots."""

@@ -8,7 +8,6 @@ For every case that the engine takes, FOLDER/ID.jsonl is a recording for `hybrid
 or the folder of its recorders on PYTHONPATH.
 """
 
-import json
 import logging
 import os
 import pathlib
@@ -20,6 +19,7 @@ sys.path[:0] = [str(conform), str(conform.parents[1] / "conform")]
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
 logging.disable(logging.WARNING)
 
+from driving import drive_all, prompts_of  # noqa: E402
 from hybridkv.recorders import vllm as recorder  # noqa: E402
 from planning import planned  # noqa: E402
 from replaying import NoGrammar  # noqa: E402
@@ -43,17 +43,6 @@ class AllowsAll(NoGrammar):
 
     def validate_tokens(self, _, tokens):
         return tokens
-
-
-def prompts_of(dice, longest):
-    """Prompts that begin like an earlier one, for a random number of tokens."""
-    prompts = []
-    for content in range(1, REQUESTS + 1):
-        length = dice.randint(1, longest)
-        earlier = dice.choice(prompts) if prompts and dice.random() < 0.7 else []
-        shared = earlier[: dice.randint(0, min(len(earlier), length - 1))]
-        prompts.append(shared + [content * 1_000_000 + token for token in range(len(shared), length)])
-    return prompts
 
 
 def model_output(dice, scheduler, step):
@@ -119,7 +108,7 @@ def drive(request, path):
         scheduler, hasher, _ = scheduler_of(config, caches)
         waiting = [
             asked(str(number), prompt, dice.randint(1, ANSWER), hasher)
-            for number, prompt in enumerate(prompts_of(dice, longest))
+            for number, prompt in enumerate(prompts_of(dice, longest, REQUESTS))
         ]
         steps = idle = 0
         while (waiting or scheduler.requests) and steps < MOST_STEPS and idle < 3:
@@ -137,19 +126,5 @@ def drive(request, path):
     return steps
 
 
-def main():
-    folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    for line in sys.stdin:
-        request = json.loads(line)
-        request = request.get("request", request)
-        path = folder / f"{request['id']}.jsonl"
-        try:
-            print(path, drive(request, path), "steps", flush=True)
-        except Exception as error:  # the engine's own refusals are of many types
-            path.unlink(missing_ok=True)
-            print(f"case {request['id']}: refused: {type(error).__name__}: {str(error)[:200]}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    drive_all(sys.argv[1], drive)

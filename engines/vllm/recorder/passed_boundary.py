@@ -5,10 +5,10 @@ its own scheduler and block manager, without a GPU. Prints what each prompt hits
     hybridkv audit RECORDING
 """
 
-import json
 import sys
 
 from drive import alone, planned, scheduler_of
+from driving import cases
 from hybridkv.recorders import vllm as recorder
 
 
@@ -20,9 +20,7 @@ def prompts_of(block, unit):
 
 
 def main():
-    for line in sys.stdin:
-        request = json.loads(line)
-        request = request.get("request", request)
+    for request in cases():
         engine = request["engine"]
         if not engine["prefix_match_unit_tokens"] or engine["speculative_tokens"] or engine["cache_mode"] != "align":
             continue

@@ -9,96 +9,39 @@ As a plugin it records every engine of the process that is started with HYBRIDKV
 a file an engine; HYBRIDKV_RECORD_SAMPLE=0.05 takes a share of the requests.
 
 The scheduler and its block manager are watched, on the host: no kernel is, and a worker that does other than the
-scheduler said is not seen. What a connector brings is recorded as unknown. Drafts of a scheduler that runs ahead
+scheduler said is not seen. What the offloading connector is told to store and load is recorded; what another connector
+brings is unknown. Drafts of a scheduler that runs ahead
 (async scheduling) are refused, since it does not know what was accepted.
 """
 
-import contextlib
-import functools
-import itertools
 import math
-import os
 
 from . import Recording
-
-_path = None      # of the recordings that are to be made; None: none
-_sample = None
-_files = itertools.count()
-_originals = {}
+from .watching import Watching
 
 
-def install(path, sample=None):
-    """Records every scheduler that is made from now on. path: of the first; later ones get .1, .2, … behind it."""
-    global _path, _sample, _files
-    _path, _sample, _files = os.fspath(path), sample, itertools.count()
-    if not _originals:
-        # Not before somebody records: a plugin is loaded in every engine.
-        from vllm.v1.core.kv_cache_manager import KVCacheManager
-        from vllm.v1.core.sched.scheduler import Scheduler
+def _methods():
+    from vllm.v1.core.kv_cache_manager import KVCacheManager
+    from vllm.v1.core.sched.scheduler import Scheduler
 
-        _patch(Scheduler, "__init__", _made)
-        _patch(Scheduler, "schedule", _scheduled)
-        _patch(Scheduler, "update_from_output", _updated)
-        _patch(KVCacheManager, "free", _freed)
-        _patch(KVCacheManager, "get_computed_blocks", _looked_up)
+    return [
+        (Scheduler, "__init__", _made),
+        (Scheduler, "schedule", _scheduled),
+        (Scheduler, "update_from_output", _updated),
+        (KVCacheManager, "free", _freed),
+        (KVCacheManager, "get_computed_blocks", _looked_up),
+    ]
 
 
-def uninstall():
-    """Leaves the engine as it was. Recordings that are under way go on to their end."""
-    global _path
-    _path = None
-    for (owner, name), original in _originals.items():
-        setattr(owner, name, original)
-    _originals.clear()
-
-
-@contextlib.contextmanager
-def record(path, sample=None):
-    """Records the engines that are made inside."""
-    install(path, sample)
-    made = []
-    _made_inside.append(made)
-    try:
-        yield
-    finally:
-        _made_inside.remove(made)
-        uninstall()
-        for watched in made:
-            watched.close()
-
-
-def register():
-    """The entry point of vllm.general_plugins."""
-    path = os.environ.get("HYBRIDKV_RECORD")
-    if path:
-        share = os.environ.get("HYBRIDKV_RECORD_SAMPLE")
-        # An engine in several processes has its scheduler in one of them.
-        install(f"{path}.{os.getpid()}" if os.path.exists(path) else path, float(share) if share else None)
-
-
-_made_inside = []
-
-
-def _patch(owner, name, around):
-    original = getattr(owner, name)
-    _originals[owner, name] = original
-
-    @functools.wraps(original)
-    def patched(self, *args, **kwargs):
-        return around(original, self, *args, **kwargs)
-
-    setattr(owner, name, patched)
+_watching = Watching(_methods)
+install, uninstall, record = _watching.install, _watching.uninstall, _watching.record
+register = _watching.register  # the entry point of vllm.general_plugins
 
 
 def _made(original, scheduler, *args, **kwargs):
     original(scheduler, *args, **kwargs)
-    if _path is None:
-        return
-    number = next(_files)
-    watched = Watched(scheduler, f"{_path}.{number}" if number else _path, _sample)
+    watched = _watching.begin(lambda path, sample: Watched(scheduler, path, sample))
     scheduler.kv_cache_manager._hybridkv_recorder = scheduler._hybridkv_recorder = watched
-    for made in _made_inside:
-        made.append(watched)
 
 
 def _of(engine_part):
@@ -119,6 +62,7 @@ def _updated(original, scheduler, scheduler_output, model_runner_output, *args, 
     watched = _of(scheduler)
     if watched:
         watched.accepted(scheduler_output, model_runner_output)
+        watched.transferred(model_runner_output.kv_connector_output)
     return original(scheduler, scheduler_output, model_runner_output, *args, **kwargs)
 
 
@@ -170,6 +114,39 @@ def _group(group, manager):
     return words
 
 
+class Offload:
+    """What the scheduler's side of an offloading connector says of objects outside the pool: of chunks of blocks.
+
+    connector: of a scheduler, with such a side
+    """
+
+    def __init__(self, connector):
+        self.side = connector.connector_scheduler
+        self.groups = [config.group_idx for config in self.side.config.kv_group_configs]
+        self.per_chunk = self.side.config.blocks_per_chunk
+        # A tier behind the host's memory may have been written by another engine.
+        self.is_whole = type(self.side.manager).__name__ == "CPUOffloadingManager"
+        self.storing = {}  # objects by the job that stores them
+
+    @classmethod
+    def of(cls, connector):
+        """None where it is another connector, or none."""
+        config = getattr(getattr(connector, "connector_scheduler", None), "config", None)
+        return cls(connector) if hasattr(config, "kv_group_configs") else None
+
+    def moved(self, device, host):
+        """(group, block, object) of a job, by what it says of the blocks and of the chunks: those of a group follow one
+        another, from the block at its index in the request on."""
+        begin = chunks = 0
+        for group, size, index in zip(self.groups, device.group_sizes, device.block_indices):
+            skipped = index % self.per_chunk
+            for at in range(skipped, skipped + size):
+                chunk = int(host.block_ids[chunks + at // self.per_chunk])
+                yield group, int(device.block_ids[begin + at - skipped]), f"chunk/{chunk}/{at % self.per_chunk}"
+            begin += size
+            chunks += -(-(skipped + size) // self.per_chunk) if size else 0
+
+
 class Watched:
     """One scheduler that is being recorded."""
 
@@ -179,6 +156,7 @@ class Watched:
         self.managers = self.manager.coordinator.single_type_managers
         self.found = {}   # by name, what requests found before they were admitted
         self.copies = []  # (group, from, to) of the step
+        self.offload = Offload.of(scheduler.connector)
         if scheduler.scheduler_config.async_scheduling and scheduler.num_spec_tokens > 0:
             raise ValueError("hybridkv: drafts of a scheduler that runs ahead are not recorded, since it does not know "
                              "what was accepted; start the engine with --no-async-scheduling")
@@ -192,12 +170,13 @@ class Watched:
         self.has_keys = all(block % pool.hash_block_size == 0 for block in blocks)
         self.recording = Recording(path, {
             "engine": f"vllm {vllm.__version__}",
-            # What a connector brings was written elsewhere.
-            "cold": scheduler.connector is None,
+            # What another connector brings was written elsewhere.
+            "cold": self.offload.is_whole if self.offload else scheduler.connector is None,
             "unit_tokens": pool.hash_block_size if self.has_keys else math.gcd(*blocks),
             "arenas": [{"blocks": pool.num_gpu_blocks, "null_block": pool.null_block.block_id}],
             "groups": groups,
         }, sample)
+        self.block_bytes = [group["block_bytes"] for group in groups]
         for number, manager in enumerate(self.managers):
             self._watch_copies(number, manager)
 
@@ -222,8 +201,13 @@ class Watched:
 
     def scheduled(self, output):
         """A step was scheduled: tables, copies, and what it computes."""
-        recording = self.recording
-        requests = [request for request in self.scheduler.running if recording.takes(request.request_id)]
+        recording, jobs = self.recording, output.kv_connector_metadata if self.offload else None
+        if jobs:
+            self._record_flushed(jobs)
+        # A request that waits for what it loads has its blocks already.
+        loading = [self.scheduler.requests[job.req_id] for job in jobs.load_jobs.values()] if jobs else []
+        requests = [request for request in dict.fromkeys([*self.scheduler.running, *loading])
+                    if recording.takes(request.request_id)]
         tables = {request.request_id: self._tables(request.request_id) for request in requests}
         for name, of in tables.items():
             recording.let_go(name, of)
@@ -232,12 +216,16 @@ class Watched:
         starts |= dict(zip(cached.req_ids, cached.num_computed_tokens))
         copied = [{to for group, _, to in self.copies if group == number} for number in range(len(self.managers))]
         for request in requests:
-            self._record_tables(request, tables[request.request_id], starts.get(request.request_id, 0), copied)
+            start = starts.get(request.request_id, request.num_computed_tokens)
+            self._record_tables(request, tables[request.request_id], start, copied)
         if output.new_block_ids_to_zero:
             self._record_zeroed(output.new_block_ids_to_zero, copied)
         for group, source, copy in self.copies:
             recording.event("copy", group=group, **{"from": source}, to=copy)
         self.copies.clear()
+        for job in jobs.load_jobs.values() if jobs else ():
+            for group, block, stored in self.offload.moved(job.dst_spec, job.src_spec):
+                self._record_transfer("load", job, group, block, stored)
         runs = []
         for name, tokens in output.num_scheduled_tokens.items():
             if recording.number(name) is None:
@@ -247,6 +235,40 @@ class Watched:
             exported = self._exported(name)
             runs.append(run | ({"drafts": drafts} if drafts else {}) | ({"exported": exported} if exported else {}))
         recording.event("compute", runs=runs)
+        if jobs:
+            self._record_stores({number: job for number, job in jobs.store_jobs.items()
+                                 if number not in (jobs.jobs_to_flush or ())})
+
+    def _record_transfer(self, event, job, group, block, stored, **fields):
+        number = self.recording.number(job.req_id)
+        request = {} if number is None else {"request": number}
+        self.recording.event(event, object=stored, group=group, block=block, bytes=self.block_bytes[group], **request,
+                             **fields)
+
+    def _record_stores(self, jobs):
+        """The workers store after the step, and are through when they say so."""
+        for number, job in jobs.items():
+            self.offload.storing[number] = []
+            for group, block, stored in self.offload.moved(job.src_spec, job.dst_spec):
+                self.offload.storing[number].append(stored)
+                self._record_transfer("store", job, group, block, stored, begun=True)
+
+    def _record_flushed(self, jobs):
+        """Before the step the workers end the jobs that it waits for, of which some begin with it."""
+        flushed = jobs.jobs_to_flush or ()
+        self._record_stores({number: job for number, job in jobs.store_jobs.items() if number in flushed})
+        for number in flushed:
+            self._record_stored(number)
+
+    def _record_stored(self, number):
+        for stored in self.offload.storing.pop(number, ()):
+            self.recording.event("stored", object=stored)
+
+    def transferred(self, output):
+        """The workers said which jobs are through."""
+        told = getattr(output, "kv_connector_worker_meta", None) if self.offload else None
+        for number in getattr(told, "completed_jobs", ()):
+            self._record_stored(number)
 
     def _record_tables(self, request, tables, start, copied):
         name, recording = request.request_id, self.recording
@@ -260,7 +282,7 @@ class Watched:
                 if blocks is not None and tokens else ()
             recording.event("hit", request=recording.number(name), tokens=start)
         recording.table(name, tables, found)
-        if found and start > tokens:
+        if found and start > tokens and not self.offload:
             self._record_external(name, tables, tokens, start)
 
     def _record_external(self, name, tables, begin, end):

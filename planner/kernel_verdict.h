@@ -43,12 +43,15 @@ constexpr std::string_view to_string(KernelVerdict verdict) { return words_of(ve
 struct KernelFit {
   std::string kernel;               ///< name and version: "vllm.unified_attention 0.33.0"
   KernelVerdict verdict = KernelVerdict::fits;
-  std::vector<std::string> reasons; ///< sentences without a full stop, each with its numbers
+  std::vector<std::string> reasons; ///< sentences without a full stop, each with its numbers, the gravest first
   bool operator==(const KernelFit&) const = default;
 };
 
 /// "vllm.unified_attention 0.33.0 fits: …".
 std::string kernel_sentence(const KernelFit& fit);
+
+/// The same with the first of its reasons alone, the gravest.
+std::string kernel_headline(const KernelFit& fit);
 
 /// The worst of them, of equal ones the first; null where there are none.
 const KernelFit* worst_fit(const std::vector<KernelFit>& fits);

@@ -81,7 +81,7 @@ Document boot_document(const BootAnswer& answer) {
     add(then);
   }
   if (!answer.warnings.empty()) add(Listing{answer.warnings, true});
-  if (const std::vector<KernelFit> kernels = answer.kernels(); !kernels.empty()) add(kernel_listing(kernels));
+  add_kernels(document, answer.kernels());
   if (!answer.tries.empty()) {
     Code commands;
     for (const BootTry& one : answer.tries) commands.lines.push_back(one.command);

@@ -17,7 +17,7 @@ template <class Archive, Is<KernelFit> T>
 void fields(Archive& archive, T& fit) {
   archive.named("kernel_fit", "What a layout does to a kernel whose card was given.");
   archive("kernel", fit.kernel, "Name and version.");
-  archive("verdict", fit.verdict, "The worst last: unknown, stale lets NaN of unwritten slots in, corrupts is silent.");
+  archive("verdict", fit.verdict, "The worst last: stale lets NaN of unwritten slots in, corrupts is silently wrong.");
   archive("reasons", fit.reasons, "Sentences with the numbers.");
 }
 

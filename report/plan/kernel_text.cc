@@ -2,19 +2,22 @@
 
 #include <fmt/format.h>
 
-namespace hybridkv {
+#include <utility>
 
-Listing kernel_listing(const std::vector<KernelFit>& fits) {
-  Listing listing{{}, harms_kernel(fits)};
-  for (const KernelFit& fit : fits) listing.items.push_back(kernel_sentence(fit) + ".");
-  return listing;
-}
+namespace hybridkv {
 
 std::vector<std::string> kernel_harms(const std::vector<KernelFit>& fits) {
   std::vector<std::string> harms;
   for (const KernelFit& fit : fits)
     if (harms_kernel({fit})) harms.push_back(kernel_sentence(fit));
   return harms;
+}
+
+void add_kernels(Document& document, const std::vector<KernelFit>& fits) {
+  Listing harms{{}, true}, others;
+  for (const KernelFit& fit : fits) (harms_kernel({fit}) ? harms : others).items.push_back(kernel_sentence(fit) + ".");
+  for (Listing* const listing : {&harms, &others})
+    if (!listing->items.empty()) document.blocks.emplace_back(std::move(*listing));
 }
 
 Listing kernel_corruptions(const std::vector<NamedFits>& layouts) {

@@ -10,11 +10,11 @@
 
 namespace hybridkv {
 
-/// What a layout does to each kernel, a sentence each, marked as warnings where one would refuse it or corrupt it.
-Listing kernel_listing(const std::vector<KernelFit>& fits);
-
-/// The same of the kernels that would refuse the layout or corrupt it alone.
+/// What a layout does to the kernels that would refuse it or corrupt it, a sentence each.
 std::vector<std::string> kernel_harms(const std::vector<KernelFit>& fits);
+
+/// Adds the same as warnings, and what it does to the other kernels behind them.
+void add_kernels(Document& document, const std::vector<KernelFit>& fits);
 
 /// The worst verdict in a word; empty where no kernel was asked about.
 Cell worst_verdict_cell(const std::vector<KernelFit>& fits);

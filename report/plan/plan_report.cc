@@ -384,7 +384,10 @@ Document plan_report(const PlanSet& set, const PlanAnswer& findings) {
   if (!findings.serve.command.empty()) add_section(document, "Start it", Code{{findings.serve.command}});
   if (!findings.serve.beside.empty()) document.blocks.emplace_back(Listing{findings.serve.beside});
   const std::vector<KernelFit>& kernels = set.plans.front().kernels;
-  if (single && !kernels.empty()) add_section(document, "Kernels", kernel_listing(kernels));
+  if (single && !kernels.empty()) {
+    document.blocks.emplace_back(Heading{"Kernels"});
+    add_kernels(document, kernels);
+  }
   add_workspace(document, set.plans.front());
   if (single) add_details(document, set.plans.front());
   return document;

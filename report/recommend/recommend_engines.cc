@@ -33,7 +33,7 @@ std::string kernels_text(Engines engines, std::size_t taken) {
     if (harms_kernel(engines[i]))
       text += fmt::format(" {} {}: {}.", engines[i].release,
                           harms_kernel(engines[taken]) ? "suits not all kernels" : "is passed over",
-                          kernel_sentence(*worst_fit(engines[i].answer->pick_kernels())));
+                          kernel_headline(*worst_fit(engines[i].answer->pick_kernels())));
   return text;
 }
 

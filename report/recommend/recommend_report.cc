@@ -45,11 +45,11 @@ std::string kernels_text(const RecommendAnswer& report) {
   const Recommendation& result = report.result;
   if (harms_kernel(report.pick_kernels()))
     return fmt::format(" Nothing that may be picked suits all kernels: {}.",
-                       kernel_sentence(*worst_fit(report.pick_kernels())));
+                       kernel_headline(*worst_fit(report.pick_kernels())));
   if (!result.heedless_pick) return {};
   const Candidate& heedless = result.candidates[*result.heedless_pick];
   return fmt::format(" Without the kernels it would be {}: {}.", reporter_of(result).settings(report, heedless),
-                     kernel_sentence(*worst_fit(result.layout_of(heedless).plan.kernels)));
+                     kernel_headline(*worst_fit(result.layout_of(heedless).plan.kernels)));
 }
 
 void add_front(Document& document, const RecommendAnswer& report, const SearchReporter& reporter) {
@@ -205,7 +205,7 @@ Document recommend_pick(const RecommendAnswer& report) {
   if (!reasons.overload.empty()) document.blocks.emplace_back(Listing{reasons.overload, true});
   if (is_judged(result)) {
     document.blocks.emplace_back(Heading{"What it does to the kernels", 3});
-    document.blocks.emplace_back(kernel_listing(report.pick_kernels()));
+    add_kernels(document, report.pick_kernels());
   }
   add_served(document, report.pick);
   add_listing(document, "What it gains over the default", reasons.gains);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "engines/vllm/rules.h"
 #include "planner/plan.h"
+#include "tests/kernel_cards.h"
 #include "tests/planner/models.h"
 #include "tests/verify/plans.h"
 #include "test_paths.h"
@@ -16,14 +17,7 @@
 namespace hybridkv {
 namespace {
 
-/// A kernel of attention that takes every stride.
-KernelCard attention_card() {
-  KernelCard card{.name = "attend", .package = "mine", .version = "1.0", .check = "attention", .home = "nhd, apart"};
-  card.ran = "numpy on cpu";
-  for (const char* view : {"k", "v"})
-    card.views.push_back({.name = view, .axes = {"block", "token", "head", "channel"}});
-  return card;
-}
+using testing::attention_card;
 
 KernelCard state_card(const char* family) {
   KernelCard card{.name = "step", .check = "state", .family = family, .home = "slot, head, value, key"};
@@ -105,6 +99,30 @@ TEST_CASE("rule: kernels of states are held against states of their family, what
   card.views[0].axes = {"slot", "head", "row", "column"};
   card.views[0].derives = {{"head", StrideRule::extents, {"row", "column"}, 1, ""}};
   CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::fits);
+}
+
+TEST_CASE("rule: where the engine makes no views of what it plans, nothing is known of any kernel") {
+  CachePlan plan = packed(3);
+  plan.views.clear();
+  plan.view_error = "it has no such page";
+  judge_kernels({attention_card(), state_card("gdn")}, plan);
+  REQUIRE(plan.kernels.size() == 2);
+  for (const KernelFit& fit : plan.kernels) CHECK(fit.verdict == KernelVerdict::unknown);
+  CHECK(plan.kernels[0].reasons[0].ends_with("makes no views of it: it has no such page"));
+  CHECK(plan.warnings.back().code == "kernel_unknown");
+}
+
+TEST_CASE("rule: a verdict has its row in the table of words, and the worst of several is said") {
+  for (const KernelVerdictWords& one : kernel_verdict_words) CHECK(&words_of(one.verdict) == &one);
+  CHECK(words_of(KernelVerdict::stale).name == "stale");
+  std::vector<KernelFit> fits{{"a", KernelVerdict::stale, {}}, {"b", KernelVerdict::fits, {}}};
+  CHECK(worst_fit(fits)->kernel == "a");
+  CHECK_FALSE(harms_kernel(fits));
+  fits.push_back({"c", KernelVerdict::refuses, {}});
+  CHECK(worst_fit(fits)->kernel == "c");
+  CHECK(harms_kernel(fits));
+  CHECK_FALSE(corrupts_kernel(fits));
+  CHECK(worst_fit({}) == nullptr);
 }
 
 constexpr const char* card_text = R"({"schema": "hybridkv-kernel-card/1",

@@ -23,8 +23,9 @@ bool is_for_use(const EngineRecommendation& engine);
 bool harms_kernel(const EngineRecommendation& engine);
 
 /// Which of them to take; nothing where none answers. Of those whose pick harms no kernel, of all where there is none,
-/// and of these of those for use, of all where there is none, it is the one that computes fewest prompt tokens again; of
-/// those within 0.5 % of all prompt tokens of it the one that runs most requests at once, and of equal ones the first.
+/// and among these of those for use, of all where there is none, it is the one that computes fewest prompt tokens
+/// again; of those within 0.5 % of all prompt tokens of it the one that runs most requests at once, and of equal ones
+/// the first.
 std::optional<std::size_t> engine_to_take(std::span<const EngineRecommendation> engines);
 
 /// Of those for use that are not `taken` and harm no kernel the one that computes fewest tokens again; nothing where

@@ -73,7 +73,8 @@ JsonAnswer compare_all(const nb::list& scenarios, const nb::dict& keys, const nb
                                                        static_cast<double>(at.requests) / at.fraction)
                                                  : 0);
                          }};
-    return JsonAnswer{render_compare(compare(settings, replay, read_kernel_cards(kernels)), Format::json), notes_of(settings)};
+    const CompareAnswer answer = compare(settings, replay, read_kernel_cards(kernels));
+    return JsonAnswer{render_compare(answer, Format::json), notes_of(settings)};
   });
 }
 

@@ -265,7 +265,8 @@ Document compare_document(const CompareAnswer& comparison, CompareRules rules) {
   Document document;
   document.blocks.emplace_back(Heading{title_of(comparison), 1});
   if (const std::optional<CompareVerdict> verdict = compare_verdict(comparison))
-    document.blocks.emplace_back(Paragraph{verdict_text(comparison, *verdict) + passed_over_text(comparison, *verdict)});
+    document.blocks.emplace_back(
+        Paragraph{verdict_text(comparison, *verdict) + passed_over_text(comparison, *verdict)});
   document.blocks.emplace_back(rows_table(comparison, false));
   if (Listing refusals = refusals_of(comparison); !refusals.items.empty())
     document.blocks.emplace_back(std::move(refusals));

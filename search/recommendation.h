@@ -146,8 +146,9 @@ struct Recommendation {
 };
 
 /// Plans and simulates the space, and picks from the Pareto front of (re-prefilled tokens, bytes per request,
-/// concurrency). Layouts that a kernel would refuse or corrupt are weighed, and passed over where there is another. Re-prefilled tokens are the repeated tokens of the workload that did not hit, and those computed again
-/// after preemptions. Deterministic, whatever the number of threads.
+/// concurrency). Layouts that a kernel would refuse or corrupt are weighed, and passed over where there is another.
+/// Re-prefilled tokens are the repeated tokens of the workload that did not hit, and those computed again after
+/// preemptions. Deterministic, whatever the number of threads.
 ///
 /// Throws InputError where no combination meets the limits (the message says what would) or for an empty workload;
 /// SpecError where none can run or every request is refused for its length, for a pack of more layers than there are,

@@ -20,7 +20,7 @@ struct ComparedSetting {
   std::vector<std::pair<std::string, std::string>> overrides;  ///< CompareSetting::overrides
   std::string refused;  ///< why it cannot be planned, one line; empty: it is
   std::vector<std::string> start_errors;  ///< what the engine refuses at its start though its planning passes
-  std::vector<KernelFit> kernels;         ///< what it does to the kernels that were asked about; none where it is refused
+  std::vector<KernelFit> kernels;         ///< what it does to kernels that were asked about; none where it is refused
 };
 
 /// A number or word of every setting.

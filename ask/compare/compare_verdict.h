@@ -26,9 +26,10 @@ struct CompareVerdict {
   bool by_requests = false;  ///< they find the same, or nothing was replayed: it is the one that holds more requests
 };
 
-/// Of the settings that start, and of those that harm no kernel where there are any, the one under which fewest prompt tokens are computed again; of those that find the same
-/// (same_hits.h), or where nothing was replayed, the one that holds most requests at once, and of equal ones the first.
-/// Nothing where they are of different models, lengths or releases, fewer than two start, or all come to the same.
+/// Of the settings that start, and of those that harm no kernel where there are any, the one under which fewest prompt
+/// tokens are computed again; of those that find the same (same_hits.h), or where nothing was replayed, the one that
+/// holds most requests at once, and of equal ones the first. Nothing where they are of different models, lengths or
+/// releases, fewer than two start, or all come to the same.
 std::optional<CompareVerdict> compare_verdict(const CompareAnswer& comparison);
 
 }  // namespace hybridkv

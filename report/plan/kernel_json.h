@@ -1,6 +1,6 @@
 #pragma once
 
-#include "planner/kernel_verdict.h"
+#include "planner/cache_plan.h"
 #include "report/json_archive.h"
 
 namespace hybridkv {

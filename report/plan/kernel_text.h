@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/kernel_verdict.h"
+#include "planner/cache_plan.h"
 #include "report/document.h"
 #include "report/table.h"
 

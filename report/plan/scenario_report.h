@@ -53,9 +53,10 @@ struct ScenarioReportInputs {
 std::vector<NamedFits> judged_layouts(const ScenarioReportInputs& inputs);
 
 /// The report: first the pick with its memory to scale and its pictures; then what to set, the comparison of packs,
-/// warnings, kernels that were asked about, what was asked, pictures, the replay of the trace, verification, the best pack in full with its
-/// derivation, the other packs folded behind it, and the commands. On paper the folds are left out. Nothing in it
-/// depends on the time or the machine. Pre: at least one plan, a capacity in each, the same lengths in all.
+/// warnings, kernels that were asked about, what was asked, pictures, the replay of the trace, verification, the best
+/// pack in full with its derivation, the other packs folded behind it, and the commands. On paper the folds are left
+/// out. Nothing in it depends on the time or the machine. Pre: at least one plan, a capacity in each, the same lengths
+/// in all.
 Document scenario_report(const ScenarioReportInputs& inputs);
 
 /// Every value that decides the plans, under its key in a scenario; for what was left open, what that means.

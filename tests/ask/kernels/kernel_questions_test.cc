@@ -50,6 +50,14 @@ Scenario asked_scenario(const char* engine = "") {
   return small_scenario(engine, "simulate: {trace: {max_requests: 50}}\n");
 }
 
+/// Elements between blocks of the first layer of attention.
+std::int64_t stride_of_k(const CachePlan& plan) {
+  const auto view = std::find_if(plan.views.begin(), plan.views.end(), [&](const ViewPlan& one) {
+    return plan.specs[static_cast<std::size_t>(one.spec)].attention.has_value();
+  });
+  return view->bytes.stride("block") / element_bytes(view->dtype);
+}
+
 std::int64_t picked_pack(const RecommendAnswer& answer) { return answer.result.layout_of(answer.result.pick).pack(); }
 
 }  // namespace
@@ -120,6 +128,26 @@ TEST_CASE("law: a card with a derived stride flips the pick, and nothing else of
   }
 }
 
+TEST_CASE("law: a layout that alone harms no kernel is picked by every kind of search, however it is beaten") {
+  Scenario scenario = read_scenario(load_scenario("qwen3.5-397b"));
+  scenario.simulate.trace.max_requests = 60;
+  scenario.pack_sizes = {1};
+  scenario.engine.block_size_tokens = 4096;
+  const CachePlan large = plan_pack(scenario, 0);
+  KernelCard card = attention_card();
+  card.views.front().derives = {{"block", StrideRule::extents, {}, stride_of_k(large), ""}};
+  scenario.engine.block_size_tokens.reset();
+  for (const SearchKind kind : {SearchKind::exhaustive, SearchKind::refined, SearchKind::pruned}) {
+    CAPTURE(to_string(kind));
+    RecommendQuestion question = question_of({card});
+    question.space.block_floors = {std::nullopt, 4096};
+    question.search = kind;
+    const RecommendAnswer answer = recommend_scenario(scenario, question);
+    CHECK(answer.result.layout_of(answer.result.pick).block_floor() == 4096);
+    CHECK_FALSE(answer.picked().harms_kernel);
+  }
+}
+
 TEST_CASE("law: where every layout harms a kernel the pick is what it is without kernels") {
   KernelCard card = attention_card();
   card.views.front().derives = {{"block", StrideRule::extents, {}, 7, ""}};
@@ -175,11 +203,7 @@ TEST_CASE("rule: a command to try corrupts no kernel, unless what was asked does
   // Right for elements of two bytes alone: blocks of as many bytes have twice as many of one.
   KernelCard card = attention_card();
   const CachePlan plan = plan_pack(read_scenario(small_file("  release: vllm-0.33\n")), 0);
-  const auto view = std::find_if(plan.views.begin(), plan.views.end(), [&](const ViewPlan& one) {
-    return plan.specs[static_cast<std::size_t>(one.spec)].attention.has_value();
-  });
-  card.views.front().derives = {
-      {"block", StrideRule::extents, {}, view->bytes.stride("block") / element_bytes(view->dtype), ""}};
+  card.views.front().derives = {{"block", StrideRule::extents, {}, stride_of_k(plan), ""}};
   question.kernels = {card};
   const BootAnswer judged = boot(question);
   CHECK_FALSE(corrupts_kernel(judged.kernels()));

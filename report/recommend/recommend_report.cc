@@ -160,9 +160,14 @@ RecommendReasons recommend_reasons(const RecommendAnswer& report) {
   if (report.pick_losses) reasons.costs.push_back(loss_sentence("The pick", *report.pick_losses) + ".");
   if (!pick.modelled.empty()) reasons.costs.push_back(modelled_sentence(pick.modelled));
   reasons.choice = choice_sentences(report, reporter.reference);
-  for (const WhatIf& what_if : result.what_ifs)
-    reasons.changes.push_back(what_if_sentence(
-        what_if, result, what_if.pick ? reporter.settings(report, result.candidates[*what_if.pick]) : ""));
+  for (const WhatIf& what_if : result.what_ifs) {
+    std::string settings;
+    if (what_if.pick) {
+      const Candidate& picked = result.candidates[*what_if.pick];
+      settings = reporter.settings(report, picked) + (picked.harms_kernel ? ", which harms a kernel" : "");
+    }
+    reasons.changes.push_back(what_if_sentence(what_if, result, settings));
+  }
   return reasons;
 }
 

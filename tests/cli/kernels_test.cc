@@ -85,6 +85,7 @@ TEST_CASE("rule: a card flips the pick of recommend, and its sentence and its ro
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "Without the kernels it would be N = 5, mode align"));
   CHECK(contains(run.output, "passed over"));
+  CHECK(contains(run.output, "which harms a kernel: "));
   const json answer = asked_json(packs, cards.one_layer);
   const json& pick = answer["candidates"][answer["pick"].get<std::size_t>()];
   const json& passed = answer["candidates"][answer["pick_without_kernels"].get<std::size_t>()];

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 from conftest import program, root
-from steps import after, samples
+from steps import after, go, samples
 
 cards = root / "python/hybridkv/testing/cards"
 corrupted, fine = cards / "torch.write_reshaped.card.json", cards / "vllm.unified_attention.card.json"
@@ -39,7 +39,7 @@ def test_judges_the_layout_as_the_command_line(tab):
     drop(tab, corrupted)
     drop(tab, fine)
     for pack, verdicts in (("5", ["corrupts", "fits"]), ("1", ["fits", "fits"])):
-        after(tab, f"location.hash = {json.dumps(asked + pack)}")
+        go(tab, asked + pack, "figures")
         code, of_cli = plan(pack, corrupted, fine)
         fits = of_cli["plans"][0]["kernels"]
         assert [verdict for verdict, _ in shown(tab)] == [fit["verdict"] for fit in fits] == verdicts

@@ -279,7 +279,7 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
   command->footer(with_engines(
       "The front weighs prompt tokens computed again, bytes of a request, and requests\n"
       "that fit at once. A layout that a kernel of --kernels would corrupt or refuse is\n"
-      "picked where there is no other; the exit code is 1 where the pick's is corrupted.\n"
+      "picked where there is no other; the exit code is 1 where the pick is corrupted.\n"
       "\nExamples:\n"
       "  hybridkv recommend qwen3.5-397b\n"
       "  hybridkv recommend qwen3.5-397b --prompt-tokens 370\n"

@@ -36,7 +36,7 @@ PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>&
 }
 
 PlanAnswer plan_answer(const PlanSet& set) {
-  PlanAnswer findings{.packs = compare_packs(set.plans), .requests = {}, .successor = {}, .kernels = {}, .serve = {}};
+  PlanAnswer findings{.packs = compare_packs(set.plans), .requests = {}, .successor = {}, .serve = {}};
   for (const CachePlan& plan : set.plans) findings.requests.push_back(request_demand(plan, longest_length(set)));
   return findings;
 }

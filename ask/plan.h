@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "ask/kernels/kernel_fit.h"
 #include "ask/release_glance.h"
 #include "engines/serve.h"
 #include "planner/demand.h"
@@ -24,7 +23,6 @@ struct PlanAnswer {
   PackComparison packs;
   std::vector<Demand> requests;  ///< (plan) ids of one request of the longest length
   std::optional<ReleaseGlance> successor;  ///< what the release of today would print instead
-  std::vector<KernelFit> kernels;  ///< of one plan, by the cards that were given
   ServeCommand serve;  ///< that starts one plan of a release of today; empty: there are several, or it is none of today
 };
 

@@ -5,10 +5,12 @@
 #include <algorithm>
 
 #include "ask/foreign_axes.h"
+#include "ask/kernels/kernel_fit.h"
 #include "ask/replay/bound_order.h"
 #include "ask/replay/simulate_request.h"
 #include "base/error.h"
 #include "engines/engine.h"
+#include "planner/plan.h"
 #include "search/block_space.h"
 #include "search/candidate_runs.h"
 #include "simulator/trace/trace_spec.h"
@@ -175,6 +177,10 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   RecommendAnswer answer = asked_of(scenario, question, spec);
   spec.open_trace = [&answer] { return open_trace(answer.trace); };
   spec.on_progress = progress;
+  if (!question.kernels.empty())
+    spec.judge = [&question, &spec](const PlannedLayout& layout) {
+      return kernel_fits(question.kernels, make_plan(spec.model, layout.engine, spec.compared_limits()));
+    };
   try {
     answer.result = with_scenario_names(recommend(spec));
   } catch (const SpecError& error) {

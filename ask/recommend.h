@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/kernels/kernel_card.h"
 #include "ask/replay/layout_bound.h"
 #include "engines/serve.h"
 #include "planner/evidence.h"
@@ -32,6 +33,7 @@ struct RecommendQuestion {
   std::optional<double> min_concurrency;  ///< requests of L tokens that must fit at once
   double give_up_percent = 5;  ///< most of the default's concurrency that the pick may lack, 0 .. 100
   std::string workload;        ///< the trace in words; empty: as describe() says it
+  std::vector<KernelCard> kernels;  ///< layouts that they would refuse or corrupt are picked last
   AxisSpelling spelling = AxisSpelling::flag;  ///< in refusals
 };
 
@@ -70,6 +72,8 @@ struct RecommendAnswer {
   std::vector<std::string> unpacked_commands;  ///< of the pick without packing, where there is one
 
   const Candidate& picked() const { return result.candidates[result.pick]; }
+  /// What the pick does to the kernels that were asked about.
+  const std::vector<KernelFit>& pick_kernels() const { return result.layout_of(result.pick).plan.kernels; }
 };
 
 /// How it is known that the engine of a candidate arranges memory so and finds as much.

@@ -11,4 +11,10 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
+std::string shell_list(const std::vector<std::string>& texts) {
+  std::string words;
+  for (const std::string& text : texts) words += (words.empty() ? "" : " ") + shell_word(text);
+  return words;
+}
+
 }  // namespace hybridkv

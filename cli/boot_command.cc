@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/engine_words.h"
 #include "cli/exit_codes.h"
+#include "cli/kernel_options.h"
 #include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
@@ -27,6 +28,7 @@ namespace {
 struct BootOptions {
   ScenarioOptions scenario;
   BootWords words;
+  std::vector<std::string> kernels;  ///< files of their cards
   OutputOptions output;
 };
 
@@ -75,9 +77,11 @@ int run_boot(const BootOptions& typed) {
   question.file = scenario_file(scenario);
   question.scenario_word = options.scenario.scenario.empty() ? "" : shell_word(options.scenario.scenario);
   question.typed = typed_flags(command_words(options.scenario), options.words);
+  question.kernels = read_kernel_cards(options.kernels);
+  if (!options.kernels.empty()) question.typed.emplace_back("--kernels", shell_list(options.kernels));
   const BootAnswer answer = boot(question);
   write_output(render_boot(answer, options.output.format(), options.output.style()));
-  return answer.boots() ? exit_fine : exit_no_resources;
+  return answer.boots() ? exit_of_kernels(answer.kernels()) : exit_no_resources;
 }
 
 void add_memory_options(CLI::App& command, BootWords& words) {
@@ -120,6 +124,7 @@ void add_boot_command(CLI::App& app, CommandAction& action) {
       ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N");
   command->add_flag("--enforce-eager", options->words.enforce_eager, "no graphs are captured");
+  add_kernels_option(*command, options->kernels);
   add_output_options(*command, options->output);
   command->footer(with_engines(
       "Examples:\n"
@@ -130,8 +135,10 @@ void add_boot_command(CLI::App& app, CommandAction& action) {
       "  hybridkv boot --model Qwen3-Next-80B-A3B --tp 4 --gpu-memory 96GB \\\n"
       "      --max-model-len 128k\n"
       "  hybridkv boot qwen3.5-397b --engine {today} --format json\n"
+      "  hybridkv boot qwen3.5-397b --kernels mine.card.json\n"
       "\n"
-      "docs/boot.md says what is estimated. The exit code is 3 where it does not boot."));
+      "docs/boot.md says what is estimated. The exit code is 3 where it does not boot,\n"
+      "else 1 where a kernel of --kernels would silently corrupt the cache, else 0."));
   command->callback([options, &action] { action = [options] { return run_boot(*options); }; });
 }
 

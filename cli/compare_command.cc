@@ -11,6 +11,7 @@
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
+#include "cli/kernel_options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
@@ -28,6 +29,7 @@ struct CompareOptions {
   OutputOptions output;
   std::vector<std::string> vary;
   std::vector<std::string> zips;
+  std::vector<std::string> kernels;  ///< files of their cards
   SimpleTraffic traffic;
   bool brief = false;
 };
@@ -73,6 +75,7 @@ std::vector<ScenarioFile> files_of(const CompareOptions& options, const std::vec
 }
 
 int run_compare_command(const CompareOptions& options) {
+  const std::vector<KernelCard> cards = read_kernel_cards(options.kernels);
   const std::vector<FlagValue> varied = varied_keys(options);
   std::vector<std::string> keys;
   for (const FlagValue& value : varied) keys.push_back(value.key);
@@ -88,9 +91,13 @@ int run_compare_command(const CompareOptions& options) {
     progress.update("replay", fmt::format("per cent of the trace, {} requests", at.requests),
                     static_cast<int>(100 * at.fraction), 100);
   };
-  write_output(render_compare(compare(settings, replay), options.output.format(), options.output.style(),
+  const CompareAnswer answer = compare(settings, replay, cards);
+  write_output(render_compare(answer, options.output.format(), options.output.style(),
                               options.brief ? CompareRules::hidden : CompareRules::shown));
-  return exit_fine;
+  return std::any_of(answer.settings.begin(), answer.settings.end(),
+                     [](const ComparedSetting& setting) { return corrupts_kernel(setting.kernels); })
+             ? exit_fault_found
+             : exit_fine;
 }
 
 }  // namespace
@@ -114,6 +121,7 @@ void add_compare_command(CLI::App& app, CommandAction& action) {
   add_scenario_flags(*command, options->scenario);
   add_engines_option(*command, options->scenario);
   add_replayed_trace(*command, options->scenario, options->traffic);
+  add_kernels_option(*command, options->kernels);
   command->add_flag("--brief", options->brief, "the table alone, without the rules that make it differ");
   add_output_options(*command, options->output);
   command->footer(with_engines(
@@ -122,7 +130,8 @@ void add_compare_command(CLI::App& app, CommandAction& action) {
       "all. Several lengths are one question, compared at the longest. With a trace,\n"
       "or --requests of a made-up one, every setting replays it.\n"
       "What differs is marked with *. A setting that is refused is a column that says\n"
-      "so; only where all are refused the exit code is 2.\n"
+      "so; only where all are refused the exit code is 2. It is 1 where a kernel of\n"
+      "--kernels would silently corrupt the cache of any setting.\n"
       "\nExamples:\n"
       "  hybridkv compare qwen3.5-397b --pack 1 --engine {packs},{today}\n"
       "  hybridkv compare qwen3.5-397b --pack 1 --engines all --trace trace.jsonl\n"
@@ -130,6 +139,7 @@ void add_compare_command(CLI::App& app, CommandAction& action) {
       "  hybridkv compare --model Qwen3.5-4B,Qwen3.5-9B --memory 40G \\\n"
       "      --max-model-len 32k\n"
       "  hybridkv compare qwen3.5-397b --pack 3 --vary engine.kv_dtype=bf16,fp8\n"
+      "  hybridkv compare qwen3.5-397b --pack 1,5 --kernels mine.card.json\n"
       "  hybridkv compare example my.yaml --format json | jq '.rows[].name'"));
   command->callback([options, &action] {
     action = [options] {

@@ -6,12 +6,14 @@
 #include <optional>
 
 #include "ask/asked_number.h"
+#include "ask/kernels/kernel_fit.h"
 #include "ask/plan.h"
 #include "cli/commands.h"
 #include "cli/engine_command.h"
 #include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
+#include "cli/kernel_options.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
 #include "cli/word_behind_scenario.h"
@@ -27,6 +29,7 @@ struct PlanOptions {
   ScenarioOptions scenario;
   std::string number;  ///< that explain is asked for; empty: every number
   std::vector<std::string> kernels;  ///< files of their cards, for plan
+  std::vector<KernelCard> cards;     ///< the same, read
   OutputOptions output;
 };
 
@@ -48,6 +51,7 @@ void add_planning_command(CLI::App& app, CommandAction& action, const char* name
   command->footer(with_engines(examples));
   command->callback([options, &action, answer] {
     action = [options, answer] {
+      options->cards = read_kernel_cards(options->kernels);
       if (options->scenario.engines.empty())
         return answer(read_scenario(options->scenario), *options, write_output);
       int worst = exit_fine;
@@ -61,14 +65,9 @@ void add_planning_command(CLI::App& app, CommandAction& action, const char* name
   });
 }
 
-std::string rendered(const Scenario& scenario, const PlanSet& set, const OutputOptions& output,
-                     std::vector<KernelFit> kernels = {}) {
-  PlanAnswer answer = plan_answer(set, scenario);
-  answer.kernels = std::move(kernels);
-  return render_plan(set, answer, output.format(), output.style());
+std::string rendered(const Scenario& scenario, const PlanSet& set, const OutputOptions& output) {
+  return render_plan(set, plan_answer(set, scenario), output.format(), output.style());
 }
-
-bool corrupts(const KernelFit& fit) { return fit.verdict == KernelVerdict::corrupts; }
 
 /// One plan in full. Of several, people compare numbers, so that nobody keeps the views of a thousand plans; JSON has
 /// all of it, plan by plan: the first round finds what is refused and compares, before anything is written.
@@ -76,9 +75,9 @@ int print_plans(const Scenario& scenario, const PlanOptions& options, const Writ
   const OutputOptions& output = options.output;
   if (scenario.pack_sizes.size() == 1) {
     PlanSet set = plan_scenario(scenario, scenario.pack_sizes);
-    const std::vector<KernelFit> fits = judge_kernels(options.kernels, set.plans.front());
-    write(rendered(scenario, set, output, fits));
-    return std::any_of(fits.begin(), fits.end(), corrupts) ? exit_fault_found : exit_fine;
+    judge_kernels(options.cards, set.plans.front());
+    write(rendered(scenario, set, output));
+    return exit_of_kernels(set.plans.front().kernels);
   }
   if (!options.kernels.empty())
     throw InputError("--kernels: kernels are judged by the views of one plan; give one --pack");
@@ -105,13 +104,7 @@ void add_number(CLI::App& command, PlanOptions& options) {
                             [](const std::string& word) { return asked_number(word).has_value(); }});
 }
 
-void add_kernels(CLI::App& command, PlanOptions& options) {
-  command
-      .add_option("--kernels", options.kernels,
-                  "cards of kernels (hybridkv.testing of the Python package): what this layout would corrupt, exit "
-                  "code 1, or make them refuse")
-      ->type_name("CARD...");
-}
+void add_kernels(CLI::App& command, PlanOptions& options) { add_kernels_option(command, options.kernels); }
 
 /// Of a command that was pasted; nothing where none was, or where several engines answer, each with its own settings.
 std::optional<FlagEffects> effects_of_flags(const Scenario& scenario, const PlanOptions& options) {

@@ -10,6 +10,7 @@
 #include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
+#include "cli/kernel_options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
@@ -51,6 +52,8 @@ struct RecommendOptions {
   double give_up_percent = 5;
   SimpleTraffic traffic;
   bool checkpoints = false;
+  std::vector<std::string> kernels;  ///< files of their cards
+  std::vector<KernelCard> cards;     ///< the same, read
 };
 
 std::int64_t tokens_of(const std::string& text, const char* flag, const char* words) {
@@ -113,6 +116,7 @@ RecommendQuestion question_of(const RecommendOptions& options, const Scenario& s
   question.min_concurrency = options.min_concurrency;
   question.give_up_percent = options.give_up_percent;
   question.workload = traffic_text(options.traffic);
+  question.kernels = options.cards;
   question.kernel_blocks = options.kernel_blocks;
   question.min_kernel_block = options.min_kernel_block;
   question.search = value_in(search_kind_names, options.search);  // "auto" names none
@@ -131,21 +135,24 @@ RecommendAnswer recommended(const RecommendOptions& options) {
   return answer;
 }
 
-std::string rendered(const RecommendOptions& options) {
-  const Format format = options.output.format();
-  if (options.checkpoints)
-    return render_checkpoints(advise_checkpoints(read_scenario(options.scenario), retentions_of(options)), format,
-                              options.output.style());
-  return render_recommend(recommended(options), format, options.output.style());
-}
-
 RecommendOptions under(RecommendOptions options, const ScenarioOptions& scenario) {
   options.scenario = scenario;
   return options;
 }
 
+std::string rendered_checkpoints(const RecommendOptions& options) {
+  return render_checkpoints(advise_checkpoints(read_scenario(options.scenario), retentions_of(options)),
+                            options.output.format(), options.output.style());
+}
+
+/// The exit code of what is picked, of several engines of the one to take.
+int exit_of_picks(const std::vector<EngineRecommendation>& engines) {
+  const std::optional<std::size_t> taken = engine_to_take(engines);
+  return taken ? exit_of_kernels(engines[*taken].answer->pick_kernels()) : exit_fine;
+}
+
 /// Which engine to take, for people.
-std::string verdict_on_engines(const RecommendOptions& options) {
+int write_verdict_on_engines(const RecommendOptions& options) {
   std::vector<EngineRecommendation> engines;
   const std::vector<EngineAnswer> answers = engine_answers(options.scenario, [&](const ScenarioOptions& one) {
     engines.push_back({one.release, recommended(under(options, one)), {}});
@@ -153,17 +160,32 @@ std::string verdict_on_engines(const RecommendOptions& options) {
   });
   for (const EngineAnswer& answer : answers)
     if (!answer.refused.empty()) engines.push_back({answer.release, {}, answer.refused});
-  return render_people(recommend_engines(engines), options.output.format(), options.output.style());
+  write_output(render_people(recommend_engines(engines), options.output.format(), options.output.style()));
+  return exit_of_picks(engines);
+}
+
+int write_recommendations(const RecommendOptions& options) {
+  std::vector<EngineRecommendation> engines;
+  write_answers(options.scenario, options.output, [&](const ScenarioOptions& one) {
+    engines.push_back({one.release, recommended(under(options, one)), {}});
+    return render_recommend(*engines.back().answer, options.output.format(), options.output.style());
+  });
+  return exit_of_picks(engines);
 }
 
 int run_recommend(const RecommendOptions& options) {
-  const Format format = options.output.format();
-  if (!options.scenario.engines.empty() && !options.checkpoints && format != Format::json && format != Format::csv)
-    write_output(verdict_on_engines(options));
-  else
+  if (options.checkpoints) {
+    if (!options.kernels.empty())
+      throw InputError("--kernels: --checkpoints asks where states are kept, which no kernel sees; leave one of them "
+                       "out");
     write_answers(options.scenario, options.output,
-                  [&](const ScenarioOptions& one) { return rendered(under(options, one)); });
-  return exit_fine;
+                  [&](const ScenarioOptions& one) { return rendered_checkpoints(under(options, one)); });
+    return exit_fine;
+  }
+  const Format format = options.output.format();
+  const bool for_people = format != Format::json && format != Format::csv;
+  return !options.scenario.engines.empty() && for_people ? write_verdict_on_engines(options)
+                                                         : write_recommendations(options);
 }
 
 void add_space_options(CLI::App& command, RecommendOptions& options) {
@@ -252,10 +274,12 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
   command->add_flag("--checkpoints", options->checkpoints,
                     "only say where states are best kept, and what retention intervals (--retention) find, of one "
                     "pack and one length");
+  add_kernels_option(*command, options->kernels);
   add_output_options(*command, options->output);
   command->footer(with_engines(
       "The front weighs prompt tokens computed again, bytes of a request, and requests\n"
-      "that fit at once.\n"
+      "that fit at once. A layout that a kernel of --kernels would corrupt or refuse is\n"
+      "picked where there is no other; the exit code is 1 where the pick is corrupted.\n"
       "\nExamples:\n"
       "  hybridkv recommend qwen3.5-397b\n"
       "  hybridkv recommend qwen3.5-397b --prompt-tokens 370\n"
@@ -267,11 +291,13 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
       "      --strategies no_buffer,extra_buffer\n"
       "  hybridkv recommend qwen3.5-397b --pack 5 --mode align --checkpoints \\\n"
       "      --retention all,last,1728\n"
+      "  hybridkv recommend qwen3.5-397b --packs 1..5 --kernels mine.card.json\n"
       "  hybridkv recommend qwen3.5-397b --kernel-blocks 16,32,64 \\\n"
       "      --min-kernel-block 64 --format json"));
   command->callback([options, &action] {
     action = [options] {
       apply_simple_traffic(options->scenario, options->traffic);
+      options->cards = read_kernel_cards(options->kernels);
       return run_recommend(*options);
     };
   });

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "ask/compare/compare.h"
+#include "ask/kernels/kernel_fit.h"
 #include "ask/plan.h"
 #include "ask/plot/engine_curves.h"
 #include "ask/plot/page_strip.h"
@@ -20,6 +21,7 @@
 #include "cli/commands.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
+#include "cli/kernel_options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/report_parts.h"
@@ -43,6 +45,8 @@ struct ReportOptions {
   ScenarioOptions scenario;
   SimpleTraffic traffic;
   std::string folder;
+  std::vector<std::string> kernels;  ///< files of their cards
+  std::vector<KernelCard> cards;     ///< the same, read
   bool no_verify = false;
   bool quiet = false;
   Overwrite overwrite = Overwrite::no;
@@ -150,7 +154,7 @@ int run_engines_report(const ReportOptions& options) {
   {
     Progress progress(options.quiet);
     const auto at = [&](int done, int total) { progress.update("report", "engines", done, total); };
-    report.comparison = compare(settings, {.wanted = true, .on_progress = {}});
+    report.comparison = compare(settings, {.wanted = true, .on_progress = {}}, options.cards);
     for (const CompareSetting& setting : settings) report.memories.push_back(full_memory(setting));
     std::vector<Plot> plots{plot_engine_requests(engine_requests(settings))};
     try {
@@ -163,17 +167,21 @@ int run_engines_report(const ReportOptions& options) {
   const CommandWords asked = replayed_words(options.scenario, options.traffic);
   const std::string words =
       shell_words(asked) + " --engines " + shell_word(options.scenario.engines) + replay_words(asked);
-  report.commands = {"hybridkv report " + words + " -o report", "hybridkv compare " + words,
+  const std::string kernels = kernel_words(options.kernels);
+  report.commands = {"hybridkv report " + words + kernels + " -o report", "hybridkv compare " + words + kernels,
                      "hybridkv plot " + words + " -o plots"};
   write_pages(engines_report(report), html, markdown, missing);
-  return exit_fine;
+  const auto is_corrupted = [](const ComparedSetting& setting) { return corrupts_kernel(setting.kernels); };
+  const std::vector<ComparedSetting>& engines = report.comparison.settings;
+  return std::any_of(engines.begin(), engines.end(), is_corrupted) ? exit_fault_found : exit_fine;
 }
 
 std::vector<std::string> commands(const ReportOptions& options) {
   const CommandWords asked = replayed_words(options.scenario, options.traffic);
   const std::string scenario = shell_words(asked), replayed = scenario + replay_words(asked);
-  return {"hybridkv report " + replayed + " -o report" + (options.no_verify ? " --no-verify" : ""),
-          "hybridkv plan " + scenario, "hybridkv explain " + scenario, "hybridkv recommend " + replayed,
+  const std::string kernels = kernel_words(options.kernels);
+  return {"hybridkv report " + replayed + kernels + " -o report" + (options.no_verify ? " --no-verify" : ""),
+          "hybridkv plan " + scenario, "hybridkv explain " + scenario, "hybridkv recommend " + replayed + kernels,
           "hybridkv simulate " + replayed, "hybridkv verify " + scenario,
           "hybridkv plot " + replayed + " -o plots"};
 }
@@ -182,6 +190,7 @@ int run_report(const ReportOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
   ScenarioReportInputs report;
   report.planned = plot_inputs(scenario);
+  for (CachePlan& plan : report.planned.set.plans) judge_kernels(options.cards, plan);
   report.findings = plan_answer(report.planned.set, scenario);
   report.commands = commands(options);
   report.made_by = fmt::format("hybridkv {}, commit {}", program_version(), program_commit());
@@ -192,7 +201,7 @@ int run_report(const ReportOptions& options) {
   std::string missing;
   {
     Progress progress(options.quiet);
-    add_recommendation(report, scenario, progress);
+    add_recommendation(report, scenario, options.cards, progress);
     report.replay = replay_part(scenario, progress);
     const ReportPlots plots = plots_of(report.planned, progress);
     verify(report, scenario, options, progress);
@@ -204,6 +213,9 @@ int run_report(const ReportOptions& options) {
     report.pictures = draw(plots.of_all, folder, replaces, missing);
   }
   write_pages(scenario_report(report), html, markdown, missing);
+  const std::vector<NamedFits> judged = judged_layouts(report);
+  if (std::any_of(judged.begin(), judged.end(), [](const NamedFits& one) { return corrupts_kernel(one.second); }))
+    return exit_fault_found;
   return exit_code_of(verdict_of(report.verified));
 }
 
@@ -223,19 +235,24 @@ void add_report_command(CLI::App& app, CommandAction& action) {
       ->type_name("DIR")
       ->required();
   add_force_option(*command, options->overwrite);
+  add_kernels_option(*command, options->kernels);
   command->add_flag("--no-verify", options->no_verify, "do not verify on real tensors, which takes memory and seconds");
   command->add_flag("--quiet,-q", options->quiet, "no progress on standard error");
   command->footer(
       "With --engines: engines beside each other in tables and pictures, the trace of\n"
       "the scenario replayed through each.\n"
+      "With --kernels the exit code is 1 where a kernel would silently corrupt the\n"
+      "pick, a pack or an engine of the report.\n"
       "The HTML page holds its pictures and needs neither network nor scripts.\n"
       "\nExamples:\n"
       "  hybridkv report qwen3.5-397b -o report\n"
       "  hybridkv report qwen3.5-397b --pack 1 --engines all -o report\n"
+      "  hybridkv report qwen3.5-397b --kernels mine.card.json -o report\n"
       "  hybridkv report my.yaml --pack 4,5 -o report --no-verify");
   command->callback([options, &action] {
     action = [options] {
       apply_simple_traffic(options->scenario, options->traffic);
+      options->cards = read_kernel_cards(options->kernels);
       return options->scenario.engines.empty() ? run_report(*options) : run_engines_report(*options);
     };
   });

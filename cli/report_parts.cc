@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "ask/plan.h"
 #include "ask/recommend.h"
 #include "ask/replay/planned_caches.h"
@@ -28,16 +30,19 @@ AnsweredPart part_or_refusal(Make make) {
 
 }  // namespace
 
-void add_recommendation(ScenarioReportInputs& report, const Scenario& scenario, Progress& progress) {
+void add_recommendation(ScenarioReportInputs& report, const Scenario& scenario, const std::vector<KernelCard>& kernels,
+                        Progress& progress) {
   const auto watch = [&](const RecommendProgress& at) {
     progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
   };
   report.recommendation = part_or_refusal([&]() -> AnsweredPart {
-    const RecommendAnswer answer = recommend_scenario(scenario, {}, watch);
+    const RecommendAnswer answer = recommend_scenario(scenario, {.space = {}, .kernels = kernels}, watch);
     const Scenario picked = scenario_of(scenario, answer, answer.result.pick);
     report.first.answer = recommend_glance(answer);
-    report.first.memory = full_memory(reporter_of(answer.result).settings(answer, answer.picked()),
-                                      plan_pack(picked, 0), answer.result.at_length);
+    CachePlan plan = plan_pack(picked, 0);
+    plan.kernels = answer.pick_kernels();
+    report.first.memory = full_memory(reporter_of(answer.result).settings(answer, answer.picked()), std::move(plan),
+                                      answer.result.at_length);
     return {recommend_pick(answer), recommend_front(answer), "What it was chosen from", {}};
   });
   if (report.first.memory) return;

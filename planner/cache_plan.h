@@ -9,6 +9,7 @@
 #include "planner/arrangement.h"
 #include "planner/demand.h"
 #include "planner/derivation.h"
+#include "planner/kernel_verdict.h"
 
 namespace hybridkv {
 
@@ -144,6 +145,7 @@ struct CachePlan : Arrangement {
   std::optional<WorkspacePlan> workspace;
   Derivation derivation;
   std::vector<Warning> warnings;
+  std::vector<KernelFit> kernels;        ///< what it does to kernels whose cards were given, in the order of these
   bool operator==(const CachePlan&) const = default;
 
   /// What the pools, the extras and the unallocated rest take together; of tree pools with what lies beside them, and

@@ -53,7 +53,7 @@ JsonAnswer bound(nb::handle scenario, const nb::dict& keys, const nb::object& pr
 
 /// `scenarios`: at least one; `vary`: keywords and lists of values, of which every combination is a setting.
 JsonAnswer compare_all(const nb::list& scenarios, const nb::dict& keys, const nb::dict& vary, bool replays,
-                   const nb::object& progress) {
+                   const Names& kernels, const nb::object& progress) {
   std::vector<ScenarioFile> files;
   for (const nb::handle scenario : scenarios) {
     files.push_back(question_of(scenario, keys));
@@ -65,7 +65,7 @@ JsonAnswer compare_all(const nb::list& scenarios, const nb::dict& keys, const nb
     const std::string keyword = text_of(name);
     varied.push_back(keyword == "engine" ? "engine.release" : key_of_keyword(keyword));
   }
-  return watched(progress, [files = std::move(files), varied = std::move(varied), replays](const Watch& to) {
+  return watched(progress, [files = std::move(files), varied = std::move(varied), replays, kernels](const Watch& to) {
     const std::vector<CompareSetting> settings = compare_settings(files, varied);
     CompareReplay replay{.wanted = replays, .on_progress = [&](const SweepProgress& at) {
                            to.at("requests", at.requests,
@@ -73,7 +73,8 @@ JsonAnswer compare_all(const nb::list& scenarios, const nb::dict& keys, const nb
                                                        static_cast<double>(at.requests) / at.fraction)
                                                  : 0);
                          }};
-    return JsonAnswer{render_compare(compare(settings, replay), Format::json), notes_of(settings)};
+    const CompareAnswer answer = compare(settings, replay, read_kernel_cards(kernels));
+    return JsonAnswer{render_compare(answer, Format::json), notes_of(settings)};
   });
 }
 
@@ -99,7 +100,7 @@ void register_answers(nb::module_& module) {
   nb::class_<JsonAnswer>(module, "Answer").def_ro("json", &JsonAnswer::json).def_ro("notes", &JsonAnswer::notes);
   module.def("bound", bound, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("progress").none());
   module.def("compare", compare_all, nb::arg("scenarios"), nb::arg("keys"), nb::arg("vary"), nb::arg("replays"),
-             nb::arg("progress").none());
+             nb::arg("kernels"), nb::arg("progress").none());
   module.def("import_config", import_config, nb::arg("config"), nb::arg("name"), nb::arg("dtype"));
 }
 

@@ -40,6 +40,7 @@ struct RecommendWishes {
       cache_rams;
   std::vector<std::string> snapshots;
   std::vector<std::string> modes;
+  std::vector<std::string> kernels;  ///< files of their cards
 };
 
 /// The value of that name; `names`: of all values.
@@ -89,6 +90,7 @@ RecommendQuestion recommend_question_of(const RecommendWishes& wishes, const Sce
   space.cache_rams = wishes.cache_rams;
   question.kernel_blocks = wishes.kernel_blocks;
   question.min_kernel_block = wishes.min_kernel_block;
+  question.kernels = read_kernel_cards(wishes.kernels);
   if (!wishes.search.empty() && wishes.search != "auto")
     question.search = named<SearchKind>("search", wishes.search, search_kind_names);
   return question;
@@ -193,7 +195,8 @@ void register_recommend(nb::module_& module) {
       .def_rw("slot_checkpoints", &Wishes::slot_checkpoints)
       .def_rw("checkpoint_steps", &Wishes::checkpoint_steps)
       .def_rw("cache_rams", &Wishes::cache_rams)
-      .def_rw("modes", &Wishes::modes);
+      .def_rw("modes", &Wishes::modes)
+      .def_rw("kernels", &Wishes::kernels);
   module.def("recommend", recommend_for, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("wishes"),
              nb::arg("progress").none());
   module.def("checkpoints", checkpoints_for, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("wishes"),

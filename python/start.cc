@@ -26,16 +26,19 @@ namespace nb = nanobind;
 
 namespace {
 
-JsonAnswer boot_for(nb::handle scenario, const nb::dict& keys, BootWords words, const nb::object& progress) {
+JsonAnswer boot_for(nb::handle scenario, const nb::dict& keys, BootWords words,
+                    const std::vector<std::string>& kernels, const nb::object& progress) {
   words.are_keywords = true;
   const CommandWords said = command_words(scenario, asked_keys(scenario, keys));
-  return watched(progress, [file = question_of(scenario, keys), said, words](const Watch&) {
+  return watched(progress, [file = question_of(scenario, keys), said, words, kernels](const Watch&) {
     BootQuestion question;
     question.scenario_word = said.scenario.empty() ? "" : shell_word(said.scenario);
     question.typed = typed_flags(said, words);
     const std::optional<SaidMemory> memory = take_words(question, words);
     question.file = file;
     if (memory) apply_override(question.file, "engine.memory", std::to_string(memory->bytes), memory->shown);
+    question.kernels = read_kernel_cards(kernels);
+    if (!kernels.empty()) question.typed.emplace_back("--kernels", shell_list(kernels));
     const BootAnswer answer = boot(question);
     return JsonAnswer{render_boot(answer, Format::json), {}};
   });
@@ -88,7 +91,7 @@ void register_start(nb::module_& module) {
       .def_rw("max_num_seqs", &BootWords::max_num_seqs)
       .def_rw("enforce_eager", &BootWords::enforce_eager);
   module.def("boot", boot_for, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("words"),
-             nb::arg("progress").none());
+             nb::arg("kernels"), nb::arg("progress").none());
   module.def("trace", trace_for, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("planned"),
              nb::arg("progress").none());
   module.def("doctor", doctor_for, nb::arg("log"), nb::arg("keys"), nb::arg("trace"), nb::arg("progress").none());

@@ -11,6 +11,8 @@
 #include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/plan/kernel_json.h"
+#include "report/plan/kernel_text.h"
 
 namespace hybridkv {
 
@@ -85,6 +87,7 @@ Document boot_document(const BootAnswer& answer) {
     add(then);
   }
   if (!answer.warnings.empty()) add(Listing{answer.warnings, true});
+  add_kernels(document, answer.kernels());
   if (!answer.tries.empty()) {
     Code commands;
     for (const BootTry& one : answer.tries) commands.lines.push_back(one.command);
@@ -141,6 +144,8 @@ nlohmann::ordered_json json_of(const BootAnswer& answer) {
   for (const BootFailure& failure : answer.failures)
     json["failures"].push_back({{"code", failure.code}, {"message", failure.message}});
   json["warnings"] = answer.warnings;
+  if (const std::vector<KernelFit> kernels = answer.kernels(); !kernels.empty())
+    json["kernels"] = JsonWriter::encode(kernels);
   json["estimates"] = answer.estimates;
   json["try"] = nlohmann::ordered_json::array();
   for (const BootTry& one : answer.tries) json["try"].push_back({{"what", one.what}, {"command", one.command}});

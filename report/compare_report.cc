@@ -10,6 +10,8 @@
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/plan/figure_cell.h"
+#include "report/plan/kernel_json.h"
+#include "report/plan/kernel_text.h"
 
 namespace hybridkv {
 
@@ -151,6 +153,44 @@ std::string verdict_text(const CompareAnswer& comparison, const CompareVerdict& 
                      rule);
 }
 
+/// Which settings are passed over for the kernels that were asked about; begins with a blank.
+std::string passed_over_text(const CompareAnswer& comparison, const CompareVerdict& verdict) {
+  if (verdict.taken.harms_kernel) return " None of them suits all kernels.";
+  std::string text;
+  for (const ComparedSetting& setting : comparison.settings)
+    if (harms_kernel(setting.kernels)) {
+      const KernelFit& worst = *worst_fit(setting.kernels);
+      text += fmt::format(" {} is passed over: {} {}.", setting.name, worst.kernel, words_of(worst.verdict).words);
+    }
+  return text;
+}
+
+/// The verdict of each kernel on each setting.
+Table kernels_table_of(const CompareAnswer& comparison) {
+  std::vector<NamedFits> layouts;
+  for (const ComparedSetting& setting : comparison.settings) layouts.emplace_back(setting.name, setting.kernels);
+  return kernel_table(layouts);
+}
+
+/// What kernels have against settings, each sentence once with whom it concerns.
+Listing kernels_of(const CompareAnswer& comparison) {
+  std::vector<std::pair<std::string, std::string>> said;  // of whom
+  bool is_warning = false;
+  for (const ComparedSetting& setting : comparison.settings) {
+    is_warning = is_warning || harms_kernel(setting.kernels);
+    for (const KernelFit& fit : setting.kernels) {
+      if (fit.verdict <= KernelVerdict::not_used) continue;
+      const std::string sentence = kernel_sentence(fit);
+      const auto same = std::find_if(said.begin(), said.end(), [&](const auto& one) { return one.first == sentence; });
+      if (same == said.end()) said.emplace_back(sentence, setting.name);
+      else same->second += ", " + setting.name;
+    }
+  }
+  Listing listing{{}, is_warning};
+  for (const auto& [sentence, names] : said) listing.items.push_back(fmt::format("{}: {}", names, sentence));
+  return listing;
+}
+
 Listing refusals_of(const CompareAnswer& comparison) {
   Listing listing{{}, true};
   for (const ComparedSetting& setting : comparison.settings) {
@@ -194,6 +234,7 @@ Json json_of(const ComparedSetting& setting) {
             {"overrides", std::move(overrides)},
             {"refused", setting.refused.empty() ? Json(nullptr) : Json(setting.refused)},
             {"start_errors", Json(setting.start_errors)}};
+  if (!setting.kernels.empty()) json["kernels"] = JsonWriter::encode(setting.kernels);
   return json;
 }
 
@@ -224,10 +265,16 @@ Document compare_document(const CompareAnswer& comparison, CompareRules rules) {
   Document document;
   document.blocks.emplace_back(Heading{title_of(comparison), 1});
   if (const std::optional<CompareVerdict> verdict = compare_verdict(comparison))
-    document.blocks.emplace_back(Paragraph{verdict_text(comparison, *verdict)});
+    document.blocks.emplace_back(
+        Paragraph{verdict_text(comparison, *verdict) + passed_over_text(comparison, *verdict)});
   document.blocks.emplace_back(rows_table(comparison, false));
   if (Listing refusals = refusals_of(comparison); !refusals.items.empty())
     document.blocks.emplace_back(std::move(refusals));
+  if (Table kernels = kernels_table_of(comparison); !kernels.rows().empty()) {
+    document.blocks.emplace_back(Heading{"Kernels"});
+    document.blocks.emplace_back(std::move(kernels));
+    document.blocks.emplace_back(kernels_of(comparison));
+  }
   if (rules == CompareRules::hidden) return document;
   const auto differing = std::count_if(comparison.rows.begin(), comparison.rows.end(),
                                        [](const ComparedRow& row) { return row.differs; });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "report/compare_report.h"
+#include "report/plan/kernel_text.h"
 #include "report/plan/memory_bars.h"
 
 namespace hybridkv {
@@ -27,6 +28,13 @@ std::vector<Block> with_alike_folded(const Table& table) {
   return blocks;
 }
 
+/// Where a kernel would silently corrupt the cache of an engine.
+Listing corruptions_in(const CompareAnswer& comparison) {
+  std::vector<NamedFits> layouts;
+  for (const ComparedSetting& setting : comparison.settings) layouts.emplace_back(setting.name, setting.kernels);
+  return kernel_corruptions(layouts);
+}
+
 }  // namespace
 
 Document engines_report(const EnginesReportInputs& inputs) {
@@ -40,6 +48,8 @@ Document engines_report(const EnginesReportInputs& inputs) {
     }
     // Pictures first: they say at once what the table says in numbers.
     pictured = true;
+    if (Listing corrupting = corruptions_in(inputs.comparison); !corrupting.items.empty())
+      document.blocks.emplace_back(std::move(corrupting));
     if (Bars bars = memory_bars(inputs.memories); !bars.bars.empty()) document.blocks.emplace_back(std::move(bars));
     document.blocks.insert(document.blocks.end(), inputs.pictures.begin(), inputs.pictures.end());
     for (Block& part : with_alike_folded(*table)) document.blocks.push_back(std::move(part));

@@ -15,7 +15,7 @@ namespace hybridkv {
 /// One planned layout: what the bytes and the concurrency of candidates depend on.
 struct PlannedLayout {
   EngineSpec engine;              ///< with the choices that make it
-  CachePlan plan;                 ///< without views and derivation
+  CachePlan plan;                 ///< without views and derivation, with what it does to kernels
   std::optional<AnyCache> cache;  ///< that the workload is replayed through, retention and match unit as the engine has
                                   ///< them; unset: nothing is found again
 
@@ -44,6 +44,8 @@ struct Candidate : Refinement, ReplayCounts {
   std::int64_t settings_changed = 0;   ///< against the default
   bool in_space = true;                ///< false: only there as the default
   bool meets_limits = true;            ///< those of the search, and as many requests served as any
+  bool harms_kernel = false;           ///< a kernel that was asked about would refuse its layout or corrupt it
+  bool passed_over = false;            ///< for that, as there is another to pick
   bool on_front = false;
   Objectives objectives;
   std::int64_t preemptions = 0;
@@ -59,6 +61,8 @@ struct Candidate : Refinement, ReplayCounts {
 };
 
 /// May the candidate be picked?
-inline bool eligible(const Candidate& candidate) { return candidate.in_space && candidate.meets_limits; }
+inline bool eligible(const Candidate& candidate) {
+  return candidate.in_space && candidate.meets_limits && !candidate.passed_over;
+}
 
 }  // namespace hybridkv

@@ -35,6 +35,16 @@ void drop_unserving(std::vector<Candidate>& candidates) {
     if (candidate.unserved() > fewest) candidate.meets_limits = false;
 }
 
+void keep_choices(std::vector<Candidate>& candidates) {
+  for (Candidate& candidate : candidates) candidate.passed_over = false;
+  const bool any_harmless = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& candidate) {
+    return eligible(candidate) && !candidate.harms_kernel;
+  });
+  if (any_harmless)
+    for (Candidate& candidate : candidates) candidate.passed_over = candidate.harms_kernel;
+  drop_unserving(candidates);
+}
+
 std::vector<std::size_t> front_of(const std::vector<Candidate>& candidates,
                                   const std::function<bool(const Candidate&)>& wanted) {
   std::vector<std::size_t> positions;
@@ -54,6 +64,12 @@ std::size_t pick_from(const std::vector<Candidate>& candidates, const std::vecto
   std::vector<PickPoint> points;
   for (const std::size_t at : front) points.push_back({candidates[at].objectives, candidates[at].settings_changed});
   return front[pick_of(points, least, limits.prompt_tokens, limits.rule)];
+}
+
+std::size_t heedless_pick(const Recommendation& result, const PickLimits& limits) {
+  std::vector<Candidate> candidates = result.candidates;
+  drop_unserving(candidates);
+  return pick_from(candidates, front_of(candidates), least_concurrency(result, candidates, limits), limits);
 }
 
 void choose_pick(Recommendation& result, const PickLimits& limits) {
@@ -77,6 +93,7 @@ void add_plain_what_ifs(Recommendation& result, const PickLimits& limits) {
   std::vector<Candidate> more = result.candidates;
   for (Candidate& candidate : more)
     candidate.meets_limits = candidate.meets_limits && candidate.objectives.concurrency > most;
+  keep_choices(more);
   add_what_if_of(result, Assumption::concurrency, most, more, most, limits);
   std::vector<Candidate> unlike = result.candidates;
   for (Candidate& candidate : unlike) candidate.objectives.reprefilled_tokens = 0;

@@ -26,6 +26,9 @@ struct PickLimits {
 /// A candidate that leaves more requests unserved than an eligible one is no choice: it does not meet the limits.
 void drop_unserving(std::vector<Candidate>& candidates);
 
+/// Where a candidate may be picked that harms no kernel, those that do are passed over; then as drop_unserving.
+void keep_choices(std::vector<Candidate>& candidates);
+
 /// Positions of the Pareto front of the eligible candidates of which `wanted` is true; unset: of all.
 std::vector<std::size_t> front_of(const std::vector<Candidate>& candidates,
                                   const std::function<bool(const Candidate&)>& wanted = {});
@@ -33,6 +36,9 @@ std::vector<std::size_t> front_of(const std::vector<Candidate>& candidates,
 /// Position of the pick among those of a front. Pre: it is not empty.
 std::size_t pick_from(const std::vector<Candidate>& candidates, const std::vector<std::size_t>& front, double least,
                       const PickLimits& limits);
+
+/// Position of the pick as if no kernel were asked about. Pre: as choose_pick, of candidates before keep_choices.
+std::size_t heedless_pick(const Recommendation& result, const PickLimits& limits);
 
 /// Marks the front, and fills front, least_concurrency and pick of the result, whose reference is known. Pre: one
 /// candidate is eligible.

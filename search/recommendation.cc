@@ -35,7 +35,6 @@ class Search {
     check_layouts();
     choose_candidates();
     sort_candidates();
-    drop_unserving(result_.candidates);
     find_front();
     consider_other_assumptions();
     return std::move(result_);
@@ -61,7 +60,7 @@ class Search {
       try {
         PlannedLayout layout = index_->planned(engine);
         index_->check(layout);
-        if (seen.insert(index_->key(layout)).second) result_.layouts.push_back(std::move(layout));
+        if (seen.insert(index_->key(layout)).second) add_layout(std::move(layout));
         else ++result_.merged_layouts;
       } catch (const SpecError& error) {
         result_.impossible.push_back({engine, error});
@@ -71,6 +70,15 @@ class Search {
     }
     in_space_.assign(result_.layouts.size(), true);
   }
+
+  void judge(PlannedLayout& layout) const {
+    if (spec_.judge) layout.plan.kernels = spec_.judge(layout);
+  }
+  void add_layout(PlannedLayout layout) {
+    judge(layout);
+    result_.layouts.push_back(std::move(layout));
+  }
+  bool harms(std::size_t layout) const { return harms_kernel(result_.layouts[layout].plan.kernels); }
 
   /// Where in the layouts one of the same choice stands; their number where none does.
   std::size_t position_of(const PlannedLayout& layout) const {
@@ -86,7 +94,7 @@ class Search {
       index_->set_default(layout);
       default_layout_ = position_of(layout);
       if (*default_layout_ < result_.layouts.size()) return;
-      result_.layouts.push_back(std::move(layout));
+      add_layout(std::move(layout));
       in_space_.push_back(false);
     } catch (const SpecError& refusal) {
       result_.default_refused = refusal;
@@ -163,6 +171,7 @@ class Search {
         capacity_at(layout.plan, tokens, spec_.engine.token_rule).bytes_per_request;
     candidate.objectives.concurrency = index_->running(layout.plan, tokens);
     candidate.meets_limits = meets_limits(layout, tokens);
+    candidate.harms_kernel = harms_kernel(layout.plan.kernels);
   }
 
   bool is_default(const Candidate& candidate) const {
@@ -185,7 +194,8 @@ class Search {
     return work;
   }
 
-  /// Is another layout of the same mode as fine, as small and as good in concurrency, and better in one?
+  /// Is another layout of the same mode as fine, as small and as good in concurrency, and better in one? Not one that
+  /// harms a kernel, of a layout that harms none.
   bool beaten_by_plan(std::size_t layout) const {
     // As objectives, with the block in place of tokens that are computed again: few are good of both.
     const auto objectives = [&](std::size_t i) {
@@ -195,9 +205,20 @@ class Search {
     const Objectives own = objectives(layout);
     for (std::size_t other = 0; other < result_.layouts.size(); ++other)
       if (result_.layouts[other].mode() == result_.layouts[layout].mode() && in_space_[other] &&
-          dominates(objectives(other), own))
+          (harms(layout) || !harms(other)) && dominates(objectives(other), own))
         return true;
     return false;
+  }
+
+  /// The concurrency below which a layout is no pick: where no other that harms no kernel holds as much as is wanted,
+  /// those that hold most are left to pick from.
+  double least_of(std::size_t layout) const {
+    const double wanted = pick_limits_.least_of(reference_layout_ ? concurrency_of(*reference_layout_) : 0);
+    if (!spec_.judge || harms(layout)) return wanted;
+    double most = 0;
+    for (std::size_t other = 0; other < result_.layouts.size(); ++other)
+      if (in_space_[other] && !harms(other) && meets_limits(other)) most = std::max(most, concurrency_of(other));
+    return std::min(wanted, most);
   }
 
   /// Neither one of the packs side by side nor a pick, as far as the plan alone tells.
@@ -206,8 +227,7 @@ class Search {
     const bool plain = planned.block_floor() == spec_.engine.block_size_tokens;
     const CacheMode mode = reference_layout_ ? result_.layouts[*reference_layout_].mode() : spec_.engine.cache_mode;
     if (plain && planned.mode() == mode) return false;
-    return concurrency_of(layout) < pick_limits_.least_of(reference_layout_ ? concurrency_of(*reference_layout_) : 0) ||
-           beaten_by_plan(layout);
+    return concurrency_of(layout) < least_of(layout) || beaten_by_plan(layout);
   }
 
   void choose_candidates() {
@@ -241,9 +261,14 @@ class Search {
     simulate(result_.candidates, "simulate layouts");
     std::vector<Candidate> finer;
     for (const std::size_t at : front_of(result_.candidates)) add_finer(finer, result_.candidates[at].layout);
-    // The best of what engines run without packing is shown beside any other pick.
-    for (const std::size_t at : front_of(result_.candidates, [&](const Candidate& c) { return is_unpacked(c); }))
-      add_finer(finer, result_.candidates[at].layout);
+    // The best of what engines run without packing is shown beside any other pick, and kernels may leave other picks.
+    const auto add_best = [&](const std::function<bool(const Candidate&)>& wanted) {
+      for (const std::size_t at : front_of(result_.candidates, wanted))
+        add_finer(finer, result_.candidates[at].layout);
+    };
+    add_best([&](const Candidate& c) { return is_unpacked(c); });
+    if (spec_.judge) add_best([](const Candidate& c) { return !c.harms_kernel; });
+    if (spec_.judge) add_best([&](const Candidate& c) { return !c.harms_kernel && is_unpacked(c); });
     if (default_layout_ && in_space_[*default_layout_] && meets_limits(*default_layout_))
       add_finer(finer, *default_layout_);
     simulate(finer, "simulate match units and retention");
@@ -297,7 +322,10 @@ class Search {
       if (reference_layout_ == result_.candidates[i].layout) result_.reference_candidate = i;
     }
     if (!result_.reference_candidate) result_.reference_candidate = result_.default_candidate;
+    if (spec_.judge) result_.heedless_pick = heedless_pick(result_, pick_limits_);
+    keep_choices(result_.candidates);
     choose_pick(result_, pick_limits_);
+    if (result_.heedless_pick == result_.pick) result_.heedless_pick.reset();
     const std::vector<std::size_t> unpacked =
         front_of(result_.candidates, [&](const Candidate& candidate) { return is_unpacked(candidate); });
     if (!unpacked.empty() && !is_unpacked(result_.candidates[result_.pick]))
@@ -319,7 +347,9 @@ class Search {
     EngineSpec engine = layout.engine;
     set_memory(engine, memory_bytes);
     try {
-      return index_->planned(engine);
+      PlannedLayout planned = index_->planned(engine);
+      judge(planned);
+      return planned;
     } catch (const InputError&) {
       return std::nullopt;
     }
@@ -350,14 +380,14 @@ class Search {
     }
     simulate_candidates(spec_, result_.workload, layouts, "other memory", again);
     for (std::size_t i = 0; i < again.size(); ++i) changed[positions[i]] = again[i];
-    drop_unserving(changed);
+    keep_choices(changed);
     add_what_if(result_, Assumption::memory, static_cast<double>(memory_bytes), changed, pick_limits_);
   }
 
   void consider_length(std::int64_t tokens) {
     std::vector<Candidate> changed = result_.candidates;
     for (Candidate& candidate : changed) weigh(candidate, result_.layout_of(candidate), tokens);
-    drop_unserving(changed);
+    keep_choices(changed);
     add_what_if(result_, Assumption::length, static_cast<double>(tokens), changed, pick_limits_);
   }
 

@@ -61,6 +61,8 @@ struct RecommendSpec {
   std::optional<std::int64_t> default_match_unit;     ///< tokens; the default's, unset is the block
   /// The workload, from its start every time: it is read once for every batch of simulations.
   std::function<std::unique_ptr<TraceSource>()> open_trace;
+  /// What a layout does to kernels; unset: no kernel is asked about.
+  std::function<std::vector<KernelFit>(const PlannedLayout&)> judge;
   std::optional<SearchKind> search;  ///< default: as much as fits `most_work`
   double most_work = 1.2e8;  ///< simulated work before a search stops being exhaustive; about 1e7 a second and core
   std::int64_t threads = 0; ///< 0 = as many as the machine has cores
@@ -128,6 +130,8 @@ struct Recommendation {
   std::size_t pick = 0;
   std::optional<std::size_t> unpacked_pick;       ///< the pick among N = 1, which engines run without packing; nothing
                                                   ///< where that is the pick, or none can be picked
+  std::optional<std::size_t> heedless_pick;       ///< what would be picked if no kernel were asked about; nothing
+                                                  ///< where that is the pick
   std::vector<WhatIf> what_ifs;
 
   const PlannedLayout& layout_of(const Candidate& candidate) const { return layouts[candidate.layout]; }
@@ -142,8 +146,9 @@ struct Recommendation {
 };
 
 /// Plans and simulates the space, and picks from the Pareto front of (re-prefilled tokens, bytes per request,
-/// concurrency). Re-prefilled tokens are the repeated tokens of the workload that did not hit, and those computed again
-/// after preemptions. Deterministic, whatever the number of threads.
+/// concurrency). Layouts that a kernel would refuse or corrupt are weighed, and passed over where there is another.
+/// Re-prefilled tokens are the repeated tokens of the workload that did not hit, and those computed again after
+/// preemptions. Deterministic, whatever the number of threads.
 ///
 /// Throws InputError where no combination meets the limits (the message says what would) or for an empty workload;
 /// SpecError where none can run or every request is refused for its length, for a pack of more layers than there are,

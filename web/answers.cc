@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "ask/kernels/kernel_fit.h"
 #include "ask/models.h"
 #include "ask/plan.h"
 #include "base/error.h"
@@ -19,6 +20,7 @@
 #include "web/derivation.h"
 #include "web/error_json.h"
 #include "web/figures.h"
+#include "web/kernels.h"
 #include "web/question.h"
 #include "web/replay.h"
 
@@ -30,7 +32,9 @@ using Json = nlohmann::ordered_json;
 
 std::string plan_answer(const Json& json) {
   const Scenario scenario = read_scenario(PageQuestion(json).file());
-  const PlanSet set = plan_scenario(scenario, scenario.pack_sizes);
+  PlanSet set = plan_scenario(scenario, scenario.pack_sizes);
+  const std::vector<KernelCard> kernels = asked_kernels(json);
+  for (CachePlan& plan : set.plans) judge_kernels(kernels, plan);
   return render_plan(set, plan_answer(set, scenario), Format::json);
 }
 
@@ -65,6 +69,7 @@ constexpr std::array all_answers{
     Reply{"budget", budget_answer},     Reply{"figures", figures_answer}, Reply{"copies", copies_answer},
     Reply{"simulate", simulate_answer}, Reply{"rates", rates_answer},     Reply{"derivation", derivation_answer},
     Reply{"amounts", amounts_answer},   Reply{"bars", bars_answer},
+    Reply{"card", card_answer},
 };
 
 std::string answered(const std::string& question) {

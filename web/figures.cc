@@ -3,12 +3,14 @@
 #include <variant>
 
 #include "ask/compare/compare_rows.h"
+#include "ask/kernels/kernel_fit.h"
 #include "ask/plan.h"
 #include "ask/plot/page_strip.h"
 #include "base/error.h"
 #include "planner/evidence.h"
 #include "planner/plan_facts.h"
 #include "report/plot/page_fills.h"
+#include "web/kernels.h"
 #include "web/question.h"
 #include "web/value_text.h"
 
@@ -58,16 +60,19 @@ Json page_json(const CachePlan& plan, const PageStrip& strip) {
 std::string figures_answer(const Json& question) {
   Scenario scenario = read_scenario(PageQuestion(question).file());
   const std::int64_t pack = scenario.pack_sizes.front();
-  const PlanSet set = plan_scenario(scenario, {pack});
-  const CachePlan& plan = set.plans.front();
+  PlanSet set = plan_scenario(scenario, {pack});
+  CachePlan& plan = set.plans.front();
+  judge_kernels(asked_kernels(question), plan);
   const PlannedSetting setting{scenario, plan, capacity_of(plan, longest_length(set))};
-  Json pages = Json::array(), warnings = Json::array(), start_errors = Json::array();
+  Json pages = Json::array(), warnings = Json::array(), start_errors = Json::array(), kernels = Json::array();
   std::string pages_refused;
   try {
     for (const PageStrip& strip : page_strips(plan)) pages.push_back(page_json(plan, strip));
   } catch (const InputError& error) {
     pages_refused = error.what();
   }
+  for (const KernelFit& fit : plan.kernels)
+    kernels.push_back({{"verdict", to_string(fit.verdict)}, {"text", kernel_sentence(fit)}});
   for (const Warning& warning : plan.warnings)
     warnings.push_back({{"code", warning.code}, {"message", warning.message}});
   for (const std::string& error : {plan.prefix.match_error, plan.view_error})
@@ -75,7 +80,7 @@ std::string figures_answer(const Json& question) {
   return Json{{"model", set.model}, {"pack", pack}, {"num_packs", scenario.pack_sizes.size()},
               {"evidence", to_string(evidence_of(plan))}, {"rows", rows_of(setting)}, {"pages", std::move(pages)},
               {"pages_refused", pages_refused}, {"warnings", std::move(warnings)},
-              {"start_errors", std::move(start_errors)}, {"notes", scenario.notes}}
+              {"start_errors", std::move(start_errors)}, {"kernels", std::move(kernels)}, {"notes", scenario.notes}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

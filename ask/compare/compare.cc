@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "ask/compare/compare_rows.h"
+#include "ask/kernels/kernel_fit.h"
 #include "ask/plan.h"
 #include "ask/replay/layout_bound.h"
 #include "ask/replay/replay_settings.h"
@@ -29,7 +30,8 @@ struct Planned {
   }
 };
 
-Planned plan_all(const std::vector<CompareSetting>& settings, CompareAnswer& comparison) {
+Planned plan_all(const std::vector<CompareSetting>& settings, const std::vector<KernelCard>& kernels,
+                 CompareAnswer& comparison) {
   Planned planned;
   for (const CompareSetting& setting : settings) {
     ComparedSetting& answer = comparison.settings.emplace_back();
@@ -38,13 +40,16 @@ Planned plan_all(const std::vector<CompareSetting>& settings, CompareAnswer& com
     answer.overrides = setting.overrides;
     std::optional<PlanSet>& set = planned.sets.emplace_back();
     try {
-      set = plan_scenario(setting.scenario, setting.scenario.pack_sizes, PlanDetail::derived);
+      set = plan_scenario(setting.scenario, setting.scenario.pack_sizes,
+                          kernels.empty() ? PlanDetail::derived : PlanDetail::full);
     } catch (const InputError& error) {
       answer.refused = first_line(error.what());
       planned.refusals.push_back(error);
       continue;
     }
-    const CachePlan& plan = set->plans.front();
+    CachePlan& plan = set->plans.front();
+    judge_kernels(kernels, plan);
+    answer.kernels = plan.kernels;
     for (const std::string& error : {plan.prefix.match_error, plan.view_error})
       if (!error.empty()) answer.start_errors.push_back(error);
   }
@@ -159,10 +164,11 @@ std::size_t CompareAnswer::num_refused() const {
       settings.begin(), settings.end(), [](const ComparedSetting& setting) { return !setting.refused.empty(); }));
 }
 
-CompareAnswer compare(const std::vector<CompareSetting>& settings, const CompareReplay& replay) {
+CompareAnswer compare(const std::vector<CompareSetting>& settings, const CompareReplay& replay,
+                      const std::vector<KernelCard>& kernels) {
   expects(!settings.empty(), "there are settings to compare");
   CompareAnswer comparison;
-  const Planned planned = plan_all(settings, comparison);
+  const Planned planned = plan_all(settings, kernels, comparison);
   if (comparison.num_refused() == settings.size()) refuse_all(comparison, planned.refusals);
 
   std::vector<ComparedDerivation> derivations;

@@ -7,6 +7,8 @@
 
 #include "ask/compare/compare_rules.h"
 #include "ask/compare/compare_settings.h"
+#include "ask/kernels/kernel_card.h"
+#include "planner/kernel_verdict.h"
 #include "simulator/sweep.h"
 
 namespace hybridkv {
@@ -18,6 +20,7 @@ struct ComparedSetting {
   std::vector<std::pair<std::string, std::string>> overrides;  ///< CompareSetting::overrides
   std::string refused;  ///< why it cannot be planned, one line; empty: it is
   std::vector<std::string> start_errors;  ///< what the engine refuses at its start though its planning passes
+  std::vector<KernelFit> kernels;         ///< what it does to kernels that were asked about; none where it is refused
 };
 
 /// A number or word of every setting.
@@ -45,8 +48,10 @@ struct CompareReplay {
   std::function<void(const SweepProgress&)> on_progress;
 };
 
-/// Plans every setting and says where they differ, and by which rule; rows of replays follow without rules.
+/// Plans every setting, says where they differ, and by which rule, and holds each against the kernels; rows of replays
+/// follow without rules.
 /// Throws InputError where all are refused: the refusal where it is one and the same, else all of them.
-CompareAnswer compare(const std::vector<CompareSetting>& settings, const CompareReplay& replay = {});
+CompareAnswer compare(const std::vector<CompareSetting>& settings, const CompareReplay& replay = {},
+                      const std::vector<KernelCard>& kernels = {});
 
 }  // namespace hybridkv

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "ask/same_hits.h"
@@ -36,7 +37,7 @@ std::vector<WeighedSetting> weighed(const CompareAnswer& comparison) {
     if (!comparison.settings[i].refused.empty() || !comparison.settings[i].start_errors.empty() || !concurrency)
       continue;
     settings.push_back({i, *concurrency, number_in(comparison, "prefilled_tokens", i),
-                        number_in(comparison, "hit_rate_percent", i)});
+                        number_in(comparison, "hit_rate_percent", i), harms_kernel(comparison.settings[i].kernels)});
   }
   return settings;
 }
@@ -54,19 +55,23 @@ std::optional<CompareVerdict> compare_verdict(const CompareAnswer& comparison) {
                         });
   if (!replayed)
     for (WeighedSetting& one : settings) one.prefilled = one.hit_percent = std::nullopt;
+  const bool any_harmless = std::any_of(settings.begin(), settings.end(),
+                                        [](const WeighedSetting& one) { return !one.harms_kernel; });
+  const auto is_passed_over = [&](const WeighedSetting& one) { return any_harmless && one.harms_kernel; };
   const double fewest =
-      replayed ? *std::min_element(settings.begin(), settings.end(), [](const auto& a, const auto& b) {
-                    return *a.prefilled < *b.prefilled;
+      replayed ? *std::min_element(settings.begin(), settings.end(), [&](const auto& a, const auto& b) {
+                    return std::pair(is_passed_over(a), *a.prefilled) < std::pair(is_passed_over(b), *b.prefilled);
                   })->prefilled
                : 0;
   const auto finds_most = [&](const WeighedSetting& one) {
-    return !replayed || finds_the_same(*one.prefilled, fewest, *prompts);
+    return !is_passed_over(one) && (!replayed || finds_the_same(*one.prefilled, fewest, *prompts));
   };
-  // Those that find most come first, of these the one that holds most.
+  // Those that find most come first, of these the one that holds most; those that are passed over come last.
   std::stable_sort(settings.begin(), settings.end(), [&](const WeighedSetting& a, const WeighedSetting& b) {
     const bool first = finds_most(a), second = finds_most(b);
     if (first != second) return first;
-    if (first) return a.concurrency > b.concurrency;
+    if (is_passed_over(a) != is_passed_over(b)) return is_passed_over(b);
+    if (first || !replayed) return a.concurrency > b.concurrency;
     return *a.prefilled < *b.prefilled;
   });
   CompareVerdict verdict{.taken = settings.front()};

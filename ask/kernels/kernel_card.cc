@@ -129,4 +129,10 @@ KernelCard read_kernel_card(const std::string& file) {
   return card;
 }
 
+std::vector<KernelCard> read_kernel_cards(const std::vector<std::string>& files) {
+  std::vector<KernelCard> cards;
+  for (const std::string& file : files) cards.push_back(read_kernel_card(file));
+  return cards;
+}
+
 }  // namespace hybridkv

@@ -58,4 +58,7 @@ struct KernelCard {
 /// Reads a card. Throws InputError with the file, the key and what is allowed there.
 KernelCard read_kernel_card(const std::string& file);
 
+/// Reads all of them, in their order. Throws as read_kernel_card.
+std::vector<KernelCard> read_kernel_cards(const std::vector<std::string>& files);
+
 }  // namespace hybridkv

@@ -1,12 +1,12 @@
 #include "ask/kernels/kernel_fit.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
 #include "base/checked.h"
+#include "base/error.h"
 #include "base/number_text.h"
 #include "layout/layout.h"
 #include "verify/layout/bound_view.h"
@@ -187,17 +187,10 @@ void judge_view(const KernelCard& card, const CardView& of, const LayerViews& la
   }
 }
 
-Warning warning_of(const KernelFit& fit) {
-  const char* const code = fit.verdict == KernelVerdict::corrupts  ? "kernel_corrupts"
-                           : fit.verdict == KernelVerdict::refuses ? "kernel_refuses"
-                           : fit.verdict == KernelVerdict::flagged ? "kernel_stale"
-                                                                   : "kernel_unknown";
-  return {code, kernel_sentence(fit)};
-}
-
 }  // namespace
 
 KernelFit kernel_fit(const KernelCard& card, const CachePlan& plan) {
+  expects(!plan.views.empty(), "kernels are judged by views");
   KernelFit fit{card.title(), KernelVerdict::fits, {}};
   const std::vector<LayerViews> layers = layers_for(card, plan);
   if (layers.empty()) {
@@ -215,7 +208,7 @@ KernelFit kernel_fit(const KernelCard& card, const CachePlan& plan) {
     for (const CardView& view : card.views) judge_view(card, view, layer, findings);
   findings.move_into(fit);
   if (card.stale_safe == false) {
-    fit.verdict = std::max(fit.verdict, KernelVerdict::flagged);
+    fit.verdict = std::max(fit.verdict, KernelVerdict::stale);
     fit.reasons.emplace_back("NaN in slots that no token was written to gets into its result: blocks must be zeroed "
                              "before they are used again");
   }
@@ -225,25 +218,21 @@ KernelFit kernel_fit(const KernelCard& card, const CachePlan& plan) {
   return fit;
 }
 
-std::string kernel_sentence(const KernelFit& fit) {
-  const char* const words = fit.verdict == KernelVerdict::fits        ? "fits"
-                            : fit.verdict == KernelVerdict::not_used  ? "is not used"
-                            : fit.verdict == KernelVerdict::unknown   ? "is not known to fit"
-                            : fit.verdict == KernelVerdict::flagged   ? "is right on written slots alone"
-                            : fit.verdict == KernelVerdict::refuses   ? "would refuse this layout"
-                                                                      : "would silently corrupt this layout";
-  return fmt::format("{} {}: {}", fit.kernel, words, fmt::join(fit.reasons, "; "));
+std::vector<KernelFit> kernel_fits(const std::vector<KernelCard>& cards, const CachePlan& plan) {
+  std::vector<KernelFit> fits;
+  for (const KernelCard& card : cards)
+    fits.push_back(plan.view_error.empty()
+                       ? kernel_fit(card, plan)
+                       : KernelFit{card.title(), KernelVerdict::unknown,
+                                   {"the engine plans this cache, but makes no views of it: " + plan.view_error}});
+  return fits;
 }
 
-std::vector<KernelFit> judge_kernels(const std::vector<std::string>& files, CachePlan& plan) {
-  std::vector<KernelFit> fits;
-  if (files.empty()) return fits;
-  require_views(plan);
-  for (const std::string& file : files) {
-    fits.push_back(kernel_fit(read_kernel_card(file), plan));
-    if (fits.back().verdict > KernelVerdict::not_used) plan.warnings.push_back(warning_of(fits.back()));
-  }
-  return fits;
+void judge_kernels(const std::vector<KernelCard>& cards, CachePlan& plan) {
+  plan.kernels = kernel_fits(cards, plan);
+  for (const KernelFit& fit : plan.kernels)
+    if (fit.verdict > KernelVerdict::not_used)
+      plan.warnings.push_back({fmt::format("kernel_{}", to_string(fit.verdict)), kernel_sentence(fit)});
 }
 
 }  // namespace hybridkv

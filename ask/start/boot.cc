@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ask/asked_key.h"
+#include "ask/kernels/kernel_fit.h"
 #include "ask/plan.h"
 #include "ask/start/counted_weights.h"
 #include "ask/start/serve_plan.h"
@@ -86,11 +87,15 @@ DecidedStart decided(const BootQuestion& question) {
   return start;
 }
 
-/// The plan with as many blocks as the memory gives, whether or not the longest request fits; nothing where not even
-/// the shortest does.
-std::optional<CachePlan> boot_plan(const Scenario& scenario, std::int64_t length) {
+/// The plan with as many blocks as the memory gives, whether or not the longest request fits, held against kernels;
+/// nothing where not even the shortest does.
+std::optional<CachePlan> boot_plan(const Scenario& scenario, std::int64_t length,
+                                   const std::vector<KernelCard>& kernels = {}) {
   try {
-    return plan_fitting_or_not(scenario.model, scenario.engine, length);
+    if (kernels.empty()) return plan_fitting_or_not(scenario.model, scenario.engine, length);
+    CachePlan plan = plan_fitting_or_not(scenario.model, scenario.engine, length, PlanDetail::full);
+    judge_kernels(kernels, plan);
+    return plan;
   } catch (const SpecError& error) {
     if (!is_lack_of_room(error)) throw;
     return std::nullopt;
@@ -218,7 +223,8 @@ BootAnswer answer_of(const DecidedStart& start, const BootQuestion& question) {
   answer.length = start.length;
   answer.ranks = start.scenario.engine.tensor_parallel;
   answer.max_num_seqs = start.max_num_seqs;
-  if (!start.budget || start.budget->available_bytes > 0) answer.plan = boot_plan(start.scenario, start.length);
+  if (!start.budget || start.budget->available_bytes > 0)
+    answer.plan = boot_plan(start.scenario, start.length, question.kernels);
   if (answer.plan) {
     if (largest_state(*answer.plan)) answer.state_blocks = usable_ids(*answer.plan).total();
     answer.lines = start.engine->lines(*answer.plan, start.scenario.engine);
@@ -323,7 +329,8 @@ BootAnswer boot(const BootQuestion& question) {
       const BootQuestion other = with_change(question, change);
       const BootAnswer tried = boot_answer(other);
       const bool is_better = !answer.boots() || tried.warnings.size() < answer.warnings.size();
-      if (!tried.boots() || !is_better) continue;
+      const bool is_worse = corrupts_kernel(tried.kernels()) && !corrupts_kernel(answer.kernels());
+      if (!tried.boots() || !is_better || is_worse) continue;
       answer.tries.push_back({boot_command_of(other), change.what});
       last_flag = flag;
     } catch (const InputError&) {  // not for this model

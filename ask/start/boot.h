@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ask/kernels/kernel_card.h"
 #include "ask/start/memory_budget.h"
 #include "engines/serve.h"
 #include "planner/cache_plan.h"
@@ -31,6 +32,7 @@ struct BootQuestion {
   std::optional<std::int64_t> printed_memory;  ///< engine.memory as an engine prints it, rounded to 0.01 GiB
   std::optional<std::int64_t> max_num_seqs;  ///< default: the scenario's, the GPU's, else 256
   bool enforce_eager = false;                ///< no graphs are captured
+  std::vector<KernelCard> kernels;           ///< that the plan is held against
   std::string scenario_word;                 ///< SCENARIO as typed; empty: none
   std::vector<TypedFlag> typed;              ///< flags that say all this, for commands to try
 };
@@ -57,7 +59,8 @@ struct BootAnswer {
   std::int64_t ranks = 1;              ///< of tensor parallelism
   std::int64_t max_num_seqs = 0;
   std::int64_t state_blocks = 0;       ///< that running requests can have; 0: the model has no states
-  std::optional<CachePlan> plan;       ///< numbers only; nothing where not even the shortest request has room
+  std::optional<CachePlan> plan;       ///< numbers, and what it does to the kernels of the question, for which it has
+                                       ///< views; nothing where not even the shortest request has room
   std::vector<std::string> lines;      ///< what the engine prints, as it words and rounds it
   std::vector<BootFailure> failures;   ///< the first is what the engine says
   std::vector<std::string> warnings;
@@ -65,6 +68,8 @@ struct BootAnswer {
   std::vector<BootTry> tries;          ///< where it does not start, or a warning has a way out
   ServeCommand serve;                  ///< that starts it; empty where it does not
   bool boots() const { return failures.empty(); }
+  /// What the plan does to the kernels of the question; none where there is no plan.
+  std::vector<KernelFit> kernels() const { return plan ? plan->kernels : std::vector<KernelFit>(); }
 };
 
 /// Plans the start of an engine: what it prints, and what stops it. The release is that of today where the

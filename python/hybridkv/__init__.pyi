@@ -350,6 +350,8 @@ class Plan(Record):
     workspace: Record | None
     # May be empty.
     warnings: Records[PlanWarning]
+    # Of each card that was given; left out where none was.
+    kernels: Records[Record]
     # In the order in which the decisions were taken.
     derivation: Records[Decision]
     model: str
@@ -620,7 +622,7 @@ def bound(scenario: Scenario = None, /, *, progress: Progress = None, attention_
 def boot(scenario: Scenario = None, /, *, gpu: str | None = None, gpu_memory: str | int | None = None,
          utilization: float | str | None = None, weights: str | int | None = None, beside: str | int | None = None,
          available_memory: str | int | None = None, max_num_seqs: int | None = None, enforce_eager: bool = False,
-         attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Boot: ...
+         kernels: Path | Iterable[Path] = (), attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Boot: ...
 def doctor(log: Path, /, *, trace: Path | None = None, progress: Progress = None,
            **keys: Unpack[Keys]) -> Diagnosis: ...
 def audit(recording: Path, /, *, progress: Progress = None) -> Audit: ...
@@ -639,7 +641,7 @@ def recommend(scenario: Scenario = None, /, *, at_length: int | None = None, min
               slots: int | Iterable[int] = (), slot_checkpoints: int | Iterable[int] = (),
               checkpoint_steps: int | Iterable[int] = (), cache_rams: int | Iterable[int] = (),
               prompt_tokens: int | None = None, shared_prefix_tokens: int | None = None,
-              checkpoints: Literal[False] = ..., progress: Progress = None,
+              kernels: Path | Iterable[Path] = (), checkpoints: Literal[False] = ..., progress: Progress = None,
               attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Recommendation: ...
 @overload
 def recommend(scenario: Scenario = None, /, *, checkpoints: Literal[True],
@@ -647,8 +649,8 @@ def recommend(scenario: Scenario = None, /, *, checkpoints: Literal[True],
               shared_prefix_tokens: int | None = None, progress: Progress = None,
               attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Checkpoints: ...
 def compare(scenario: Scenario = None, /, *scenarios: Scenario, vary: Mapping[str, Sequence[Any]] | None = None,
-            replay: bool = False, progress: Progress = None, attention_pack_size: int | Sequence[int] = ...,
-            **keys: Unpack[Keys]) -> Comparison: ...
+            replay: bool = False, kernels: Path | Iterable[Path] = (), progress: Progress = None,
+            attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Comparison: ...
 @overload
 def transfer(scenario: Scenario = None, /, to: Scenario = None, *, to_keys: Mapping[str, Any] | None = None,
              tokens: int | None = None, present_tokens: int = 0, ids: Literal["scattered", "consecutive"] = "scattered",

@@ -6,7 +6,7 @@ import re
 import tempfile
 
 from . import _native
-from ._arguments import flag, mapping, refused, shown, word
+from ._arguments import flag, listed, mapping, path, refused, shown, word
 from ._ask import ask, decoded, explained, progress_of, tell
 from ._errors import InputError
 from ._record import Record
@@ -172,12 +172,13 @@ def _simulated(scenario, records, policy, progress, keys):
     return Simulation(decoded(made.answer), made if records else None)
 
 
-def compare(scenario=None, /, *scenarios, vary=None, replay=False, progress=None, **keys):
+def compare(scenario=None, /, *scenarios, vary=None, replay=False, kernels=(), progress=None, **keys):
     """Puts two to eight settings side by side. Several scenarios, lists among the keywords, and `vary`, a mapping of
-    keywords to lists, make settings; `replay` runs the trace through each."""
-    vary, replay = mapping("vary", vary), flag("replay", replay)
+    keywords to lists, make settings; `replay` runs the trace through each. `kernels`: files of kernels' cards
+    (hybridkv.testing); `settings[...].kernels` says what a setting does to each."""
+    vary, replay, cards = mapping("vary", vary), flag("replay", replay), listed("kernels", kernels, path)
     with explained(scenario, {**keys, **vary}), progress_of(progress) as watch:
-        answer = _native.compare([scenario, *scenarios], keys, vary, replay, watch)
+        answer = _native.compare([scenario, *scenarios], keys, vary, replay, cards, watch)
     return Comparison(decoded(answer))
 
 

@@ -1,6 +1,7 @@
 """Arguments of questions that are no keys of a scenario: what may stand in them, and how an error says what did not."""
 
 import operator
+import os
 
 from ._errors import InputError
 
@@ -68,6 +69,13 @@ def word(name, value):
     if not isinstance(value, str):
         raise refused(name, value, f"{shown(value)} is no name", "give a str")
     return _utf8(name, value)
+
+
+def path(name, value):
+    """The path of a file."""
+    if not isinstance(value, (str, os.PathLike)) or isinstance(value, type):
+        raise refused(name, value, f"{shown(value)} is no path", "give that of a file")
+    return _utf8(name, os.fspath(value))
 
 
 def _utf8(name, value):

@@ -5,7 +5,7 @@ import json
 import os
 
 from . import _native
-from ._arguments import flag, refused, shown, whole, word
+from ._arguments import flag, listed, path, refused, shown, whole, word
 from ._ask import ask, decoded, explained, progress_of
 from ._errors import InputError
 from ._record import Record, wrap
@@ -45,13 +45,14 @@ _WORDS = ("gpu", "gpu_memory", "utilization", "weights", "beside", "available_me
 
 
 def boot(scenario=None, /, *, gpu=None, gpu_memory=None, utilization=None, weights=None, beside=None,
-         available_memory=None, max_num_seqs=None, enforce_eager=False, **keys):
+         available_memory=None, max_num_seqs=None, enforce_eager=False, kernels=(), **keys):
     """Says whether an engine will start, what it prints, and what fails first.
 
     gpu:          a GPU by its name, "H100"; gpu_memory: of any other, "141GiB"; utilization: the share that may be
                   taken of it, 0.9
     weights, beside: bytes of one rank, measured; else counted from the model's parameters, and estimated
     available_memory: in place of a GPU the memory of the cache as the engine prints it, "40.00 GiB"
+    kernels:      files of kernels' cards (hybridkv.testing): `kernels` of the answer says what the plan does to each
     """
     given = {"gpu": gpu, "gpu_memory": gpu_memory, "utilization": utilization, "weights": weights, "beside": beside,
              "available_memory": available_memory}
@@ -63,7 +64,8 @@ def boot(scenario=None, /, *, gpu=None, gpu_memory=None, utilization=None, weigh
     if max_num_seqs is not None:
         words.max_num_seqs = whole("max_num_seqs", max_num_seqs, 1)
     words.enforce_eager = flag("enforce_eager", enforce_eager)
-    return Boot(decoded(ask(_native.boot, scenario, keys, words, arguments=given)))
+    cards = listed("kernels", kernels, path)
+    return Boot(decoded(ask(_native.boot, scenario, keys, words, cards, arguments={**given, "kernels": kernels})))
 
 
 def doctor(log, /, *, trace=None, progress=None, **keys):

@@ -7,6 +7,7 @@
 #include "report/json_text.h"
 #include "report/plan/capacity_json.h"
 #include "report/plan/group_json.h"
+#include "report/plan/kernel_json.h"
 #include "report/plan/plan_references.h"
 #include "report/plan/pool_groups_json.h"
 #include "report/plan/spec_json.h"
@@ -179,6 +180,7 @@ static void fields(Archive& archive, T& plan) {
                          "Why the engine makes no views though its planning passes; left out where it makes them.");
   archive("workspace", plan.workspace);
   archive("warnings", plan.warnings, "May be empty.");
+  archive.unless_default("kernels", plan.kernels, "Of each card that was given; left out where none was.");
   archive("derivation", plan.derivation, "In the order in which the decisions were taken.");
   if constexpr (Archive::reads) check_references(plan, archive.path());  // before what is derived follows them
 }

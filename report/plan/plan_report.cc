@@ -12,6 +12,7 @@
 #include "planner/shared_layers.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/plan/kernel_text.h"
 #include "report/plan/plan_json.h"
 #include "report/plan/plan_sections.h"
 #include "report/plan/plan_table.h"
@@ -386,9 +387,11 @@ Document plan_report(const PlanSet& set, const PlanAnswer& findings) {
   add_warnings(document, set, findings.packs);
   if (!findings.serve.command.empty()) add_section(document, "Start it", Code{{findings.serve.command}});
   if (!findings.serve.beside.empty()) document.blocks.emplace_back(Listing{findings.serve.beside});
-  Listing kernels;
-  for (const KernelFit& fit : findings.kernels) kernels.items.push_back(kernel_sentence(fit) + ".");
-  if (!kernels.items.empty()) add_section(document, "Kernels", std::move(kernels));
+  const std::vector<KernelFit>& kernels = set.plans.front().kernels;
+  if (single && !kernels.empty()) {
+    document.blocks.emplace_back(Heading{"Kernels"});
+    add_kernels(document, kernels);
+  }
   add_workspace(document, set.plans.front());
   if (single) add_details(document, set.plans.front());
   return document;

@@ -251,15 +251,31 @@ Table inputs_table(const PlotInputs& planned) {
   return table;
 }
 
+std::vector<NamedFits> judged_layouts(const ScenarioReportInputs& inputs) {
+  std::vector<NamedFits> layouts;
+  if (inputs.first.memory && inputs.recommendation.why_not.empty())
+    layouts.emplace_back("pick: " + inputs.first.memory->name, inputs.first.memory->plan.kernels);
+  for (const CachePlan& plan : inputs.planned.set.plans)
+    layouts.emplace_back(fmt::format("N = {}", plan.attention_pack_size), plan.kernels);
+  return layouts;
+}
+
 Document scenario_report(const ScenarioReportInputs& inputs) {
   const PlotInputs& planned = inputs.planned;
   Document layouts = plan_report(planned.set, inputs.findings), document;
   document.blocks.push_back(std::move(layouts.blocks.front()));  // the title
   layouts.blocks.erase(layouts.blocks.begin());
+  const std::vector<NamedFits> judged = judged_layouts(inputs);
+  if (Listing corrupting = kernel_corruptions(judged); !corrupting.items.empty())
+    document.blocks.emplace_back(std::move(corrupting));
   add_first_screen(document, inputs.first, inputs.findings);
   add_part(document, "What to set", inputs.recommendation);
   document.blocks.emplace_back(Heading{"The layouts"});
   append(document, std::move(layouts), 0);
+  if (Table kernels = kernel_table(judged); !kernels.rows().empty()) {
+    document.blocks.emplace_back(Heading{"Kernels of each layout"});
+    document.blocks.emplace_back(std::move(kernels));
+  }
   document.blocks.emplace_back(Heading{"What was asked"});
   document.blocks.emplace_back(inputs_table(planned));
   add_pictures(document, "Pictures", inputs.pictures);

@@ -8,6 +8,7 @@
 #include "ask/plot/plot_inputs.h"
 #include "ask/verify.h"
 #include "report/document.h"
+#include "report/plan/kernel_text.h"
 #include "report/plan/memory_bars.h"
 
 namespace hybridkv {
@@ -48,10 +49,14 @@ struct ScenarioReportInputs {
   std::string made_by;                     ///< the program with its version
 };
 
+/// What the pick and every plan do to kernels that were asked about.
+std::vector<NamedFits> judged_layouts(const ScenarioReportInputs& inputs);
+
 /// The report: first the pick with its memory to scale and its pictures; then what to set, the comparison of packs,
-/// warnings, what was asked, pictures, the replay of the trace, verification, the best pack in full with its
-/// derivation, the other packs folded behind it, and the commands. On paper the folds are left out. Nothing in it
-/// depends on the time or the machine. Pre: at least one plan, a capacity in each, the same lengths in all.
+/// warnings, kernels that were asked about, what was asked, pictures, the replay of the trace, verification, the best
+/// pack in full with its derivation, the other packs folded behind it, and the commands. On paper the folds are left
+/// out. Nothing in it depends on the time or the machine. Pre: at least one plan, a capacity in each, the same lengths
+/// in all.
 Document scenario_report(const ScenarioReportInputs& inputs);
 
 /// Every value that decides the plans, under its key in a scenario; for what was left open, what that means.

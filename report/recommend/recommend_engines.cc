@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "report/human.h"
+#include "report/plan/kernel_text.h"
 #include "report/recommend/recommend_text.h"
 #include "report/recommend/search_reporter.h"
 
@@ -25,6 +26,17 @@ std::string settings_text(const EngineRecommendation& engine) {
   return reporter_of(engine.answer->result).settings(*engine.answer, picked(engine));
 }
 
+/// What kernels have against the pick of an engine, against that of the one to take too; begins with a blank.
+std::string kernels_text(Engines engines, std::size_t taken) {
+  std::string text;
+  for (std::size_t i = 0; i < engines.size(); ++i)
+    if (harms_kernel(engines[i]))
+      text += fmt::format(" {} {}: {}.", engines[i].release,
+                          harms_kernel(engines[taken]) ? "suits not all kernels" : "is passed over",
+                          kernel_headline(*worst_fit(engines[i].answer->pick_kernels())));
+  return text;
+}
+
 std::string verdict(Engines engines, std::size_t taken) {
   const EngineRecommendation& engine = engines[taken];
   const RecommendAnswer& answer = *engine.answer;
@@ -38,21 +50,26 @@ std::string verdict(Engines engines, std::size_t taken) {
   if (!is_for_use(engine))
     text += " None of these engines is of today's releases, has a command that is known, and was run: this is the best "
             "of the others.";
-  return text;
+  return text + kernels_text(engines, taken);
 }
 
-std::vector<Field<EngineRecommendation>> fields() {
+std::vector<Field<EngineRecommendation>> fields(bool judged) {
   using Row = EngineRecommendation;
-  return {{{"engine", "engine", "", Align::left}, [](const Row& row) { return Cell(row.release); }},
-          {{"hit_rate", "hit", "rate"}, [](const Row& row) { return Cell(Percent{100 * picked(row).hit_rate()}); }},
-          {{"reprefilled_tokens", "computed", "again"},
-           [](const Row& row) { return Cell(picked(row).objectives.reprefilled_tokens); }},
-          {{"bytes_per_request", "request"},
-           [](const Row& row) { return Cell(ByteCount{picked(row).objectives.bytes_per_request}); }},
-          {{"concurrency", "at once"}, [](const Row& row) { return Cell(Real{picked(row).objectives.concurrency}); }},
-          {{"evidence", "known", "from", Align::left}, [](const Row& row) {
-             return Cell(std::string(to_string(row.answer->pick_evidence)));
-           }}};
+  std::vector<Field<Row>> all{
+      {{"engine", "engine", "", Align::left}, [](const Row& row) { return Cell(row.release); }},
+      {{"hit_rate", "hit", "rate"}, [](const Row& row) { return Cell(Percent{100 * picked(row).hit_rate()}); }},
+      {{"reprefilled_tokens", "computed", "again"},
+       [](const Row& row) { return Cell(picked(row).objectives.reprefilled_tokens); }},
+      {{"bytes_per_request", "request"},
+       [](const Row& row) { return Cell(ByteCount{picked(row).objectives.bytes_per_request}); }},
+      {{"concurrency", "at once"}, [](const Row& row) { return Cell(Real{picked(row).objectives.concurrency}); }},
+      {{"evidence", "known", "from", Align::left}, [](const Row& row) {
+         return Cell(std::string(to_string(row.answer->pick_evidence)));
+       }}};
+  if (judged)
+    all.push_back({{"kernels", "kernels", "", Align::left},
+                   [](const Row& row) { return worst_verdict_cell(row.answer->pick_kernels()); }});
+  return all;
 }
 
 }  // namespace
@@ -70,7 +87,7 @@ Document recommend_engines(Engines engines) {
     document.blocks.emplace_back(Heading{fmt::format("Engines for {}, tensor parallel {}", answer.model,
                                                      answer.engine.tensor_parallel), 1});
     document.blocks.emplace_back(Paragraph{verdict(rows, *taken)});
-    Table table = table_of(fields(), rows);
+    Table table = table_of(fields(!answer.pick_kernels().empty()), rows);
     table.mark_row(*taken);
     document.blocks.emplace_back(std::move(table));
     document.blocks.emplace_back(Paragraph{fmt::format(

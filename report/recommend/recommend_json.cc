@@ -1,6 +1,7 @@
 #include "report/recommend/recommend_json.h"
 
 #include "report/json_text.h"
+#include "report/plan/kernel_json.h"
 #include "report/recommend/search_reporter.h"
 
 namespace hybridkv {
@@ -90,6 +91,10 @@ std::string recommend_json(const RecommendAnswer& report) {
   json["search"] = reporter_of(result).search(result);
   add_picked_json(json, result);
   json["pick_without_packing"] = result.unpacked_pick ? ordered_json(*result.unpacked_pick) : ordered_json();
+  if (!report.pick_kernels().empty()) {
+    json["pick_without_kernels"] = result.heedless_pick ? ordered_json(*result.heedless_pick) : ordered_json();
+    json["kernels"] = JsonWriter::encode(report.pick_kernels());
+  }
   json["front"] = result.front;
   json["settings"] = settings_json(report.pick.settings);
   json["serve"] = serve_json(report.pick.serve);

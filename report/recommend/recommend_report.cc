@@ -1,12 +1,14 @@
 #include "report/recommend/recommend_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <stdexcept>
 
 #include "report/human.h"
+#include "report/plan/kernel_text.h"
 #include "report/recommend/recommend_json.h"
 #include "report/recommend/recommend_text.h"
 #include "report/recommend/search_reporter.h"
@@ -30,6 +32,26 @@ void compare_with_default(const RecommendAnswer& report, RecommendReasons& reaso
                        reasons.costs);
 }
 
+/// Were layouts held against kernels?
+bool is_judged(const Recommendation& result) { return !result.layouts.front().plan.kernels.empty(); }
+
+/// The worst verdict on the layout of a candidate.
+CandidateField kernels_field(Column column) {
+  return {std::move(column), [](const CandidateRow& row) { return worst_verdict_cell(row.layout().plan.kernels); }};
+}
+
+/// What of a layout that would be picked, or is, speaks against it; begins with a blank.
+std::string kernels_text(const RecommendAnswer& report) {
+  const Recommendation& result = report.result;
+  if (harms_kernel(report.pick_kernels()))
+    return fmt::format(" Nothing that may be picked suits all kernels: {}.",
+                       kernel_headline(*worst_fit(report.pick_kernels())));
+  if (!result.heedless_pick) return {};
+  const Candidate& heedless = result.candidates[*result.heedless_pick];
+  return fmt::format(" Without the kernels it would be {}: {}.", reporter_of(result).settings(report, heedless),
+                     kernel_headline(*worst_fit(result.layout_of(heedless).plan.kernels)));
+}
+
 void add_front(Document& document, const RecommendAnswer& report, const SearchReporter& reporter) {
   const Recommendation& result = report.result;
   document.blocks.emplace_back(Heading{"Pareto front"});
@@ -39,6 +61,8 @@ void add_front(Document& document, const RecommendAnswer& report, const SearchRe
   const Candidate* beaten = result.default_candidate ? &result.candidates[*result.default_candidate] : nullptr;
   if (beaten != nullptr && beaten->on_front) beaten = nullptr;
   if (beaten != nullptr) rows.push_back({report, *result.default_candidate});
+  const std::optional<std::size_t>& heedless = result.heedless_pick;
+  if (heedless && heedless != result.default_candidate) rows.push_back({report, *heedless});
   std::vector<CandidateField> fields = reporter.front(result);
   fields.push_back({{"note", "", "", Align::left}, [&](const CandidateRow& row) {
                       return Cell(&row.candidate() == beaten ? beaten_note(*beaten) : front_note(result, row.at));
@@ -136,9 +160,14 @@ RecommendReasons recommend_reasons(const RecommendAnswer& report) {
   if (report.pick_losses) reasons.costs.push_back(loss_sentence("The pick", *report.pick_losses) + ".");
   if (!pick.modelled.empty()) reasons.costs.push_back(modelled_sentence(pick.modelled));
   reasons.choice = choice_sentences(report, reporter.reference);
-  for (const WhatIf& what_if : result.what_ifs)
-    reasons.changes.push_back(what_if_sentence(
-        what_if, result, what_if.pick ? reporter.settings(report, result.candidates[*what_if.pick]) : ""));
+  for (const WhatIf& what_if : result.what_ifs) {
+    std::string settings;
+    if (what_if.pick) {
+      const Candidate& picked = result.candidates[*what_if.pick];
+      settings = reporter.settings(report, picked) + (picked.harms_kernel ? ", which harms a kernel" : "");
+    }
+    reasons.changes.push_back(what_if_sentence(what_if, result, settings));
+  }
   return reasons;
 }
 
@@ -151,18 +180,19 @@ std::string pick_verdict(const RecommendAnswer& report) {
     return std::pair(human_percent(100 * candidate.hit_rate()), human_real(candidate.objectives.concurrency));
   };
   const auto [hit, at_once] = numbers(pick);
+  const std::string against = kernels_text(report);
   const std::string why = fmt::format("{} of the prompt tokens hit and {} requests of {} tokens run at once", hit,
                                       at_once, human_count(result.at_length));
   if (usual == &pick)
-    return fmt::format("Keep the default, {}, because no change of settings is worth it: {}.", settings, why);
+    return fmt::format("Keep the default, {}, because no change of settings is worth it: {}.", settings, why) + against;
   // What no run of an engine covers is said before anybody takes it.
   const std::string known =
       report.pick_evidence == Evidence::run ? "" : fmt::format(" ({})", to_string(report.pick_evidence));
   const std::string text = fmt::format("Take {}{}, because {}", settings, known, why);
-  if (usual == nullptr) return text + "; the default cannot run.";
+  if (usual == nullptr) return text + "; the default cannot run." + against;
   const auto [usual_hit, usual_at_once] = numbers(*usual);
   return text + fmt::format("; with the default, {}, they are {} and {}.", reporter_of(result).settings(report, *usual),
-                            usual_hit, usual_at_once);
+                            usual_hit, usual_at_once) + against;
 }
 
 Document recommend_pick(const RecommendAnswer& report) {
@@ -178,6 +208,10 @@ Document recommend_pick(const RecommendAnswer& report) {
   document.blocks.emplace_back(
       reporter.pick(result, report.picked(), prefix_text(report.picked(), report.pick_bound)));
   if (!reasons.overload.empty()) document.blocks.emplace_back(Listing{reasons.overload, true});
+  if (is_judged(result)) {
+    document.blocks.emplace_back(Heading{"What it does to the kernels", 3});
+    add_kernels(document, report.pick_kernels());
+  }
   add_served(document, report.pick);
   add_listing(document, "What it gains over the default", reasons.gains);
   add_listing(document, "What it costs", reasons.costs);
@@ -217,7 +251,15 @@ Document recommend_report(const RecommendAnswer& report) {
 Table candidates_table(const RecommendAnswer& report) {
   std::vector<CandidateRow> rows;
   for (std::size_t at = 0; at < report.result.candidates.size(); ++at) rows.push_back({report, at});
-  return table_of(reporter_of(report.result).candidates(), rows);
+  std::vector<CandidateField> fields = reporter_of(report.result).candidates();
+  if (is_judged(report.result)) {
+    fields.push_back(kernels_field({"kernels", "kernels"}));
+    fields.push_back({{"kernel_harm", "kernel harm"}, [](const CandidateRow& row) {
+                        return Cell(fmt::format("{}", fmt::join(kernel_harms(row.layout().plan.kernels), "; ")));
+                      }});
+    fields.push_back(of_candidate<&Candidate::passed_over>({"passed_over", "passed over"}));
+  }
+  return table_of(fields, rows);
 }
 
 std::string render_recommend(const RecommendAnswer& report, Format format, const Style& style) {

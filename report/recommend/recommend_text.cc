@@ -163,10 +163,12 @@ std::vector<std::size_t> shown_of_front(const Recommendation& result) {
 std::string front_note(const Recommendation& result, std::size_t candidate) {
   const bool is_default = result.default_candidate == candidate;
   if (candidate == result.pick) return is_default ? "pick, default" : "pick";
+  if (candidate == result.heedless_pick) return "passed over";
   return is_default ? "default" : "";
 }
 
 std::string beaten_note(const Candidate& of_default) {
+  if (of_default.passed_over) return "default, kernels";
   return !of_default.meets_limits ? "default, limits" : !of_default.in_space ? "default, other" : "default, beaten";
 }
 
@@ -177,6 +179,7 @@ std::string front_sentences(const Recommendation& result, const Candidate* beate
       "that was simulated is as good as one of these in all three and better in one; of equal ones the one with the "
       "fewest changes is shown.",
       at_once);
+  if (result.heedless_pick) note += " One that is passed over would be picked, but for the kernels.";
   if (beaten_default != nullptr && !beaten_default->meets_limits) note += " The default does not meet the limits.";
   else if (beaten_default != nullptr && !beaten_default->in_space)
     note += " The default is no part of the space searched.";

@@ -34,6 +34,32 @@ CompareAnswer sample_comparison() {
 
 }  // namespace
 
+TEST_CASE("rule: a comparison has the verdict of each kernel on each setting, and says what is passed over") {
+  CompareAnswer comparison;
+  for (const char* name : {"a", "b"}) comparison.settings.push_back({.name = name});
+  comparison.settings[0].kernels = {{"attend 1", KernelVerdict::corrupts, {"the stride is 7"}}};
+  comparison.settings[1].kernels = {{"attend 1", KernelVerdict::fits, {"it takes all"}}};
+  const auto add = [&](const char* name, const std::vector<ComparedValue>& values, bool differs) {
+    comparison.rows.push_back({name, name, "", values, differs, {}});
+  };
+  add("model", {std::string("m"), std::string("m")}, false);
+  add("release", {std::string("r"), std::string("r")}, false);
+  add("max_model_len", {std::int64_t{9}, std::int64_t{9}}, false);
+  add("usable_concurrency", {20.0, 4.0}, true);
+  const std::string text = render_compare(comparison, Format::markdown);
+  CHECK(text.find("Best for the cache: b holds 4.0") != std::string::npos);
+  CHECK(text.find("a is passed over: attend 1 would silently corrupt this layout.") != std::string::npos);
+  CHECK(text.find("| **attend 1** | **corrupts** | **fits** |") != std::string::npos);
+  CHECK(text.find("a: attend 1 would silently corrupt this layout: the stride is 7") != std::string::npos);
+  const Json json = Json::parse(render_compare(comparison, Format::json));
+  CHECK(json["best"] == "b");
+  CHECK(json["settings"][0]["kernels"][0]["verdict"] == "corrupts");
+  comparison.settings[1].kernels = comparison.settings[0].kernels;
+  CHECK(render_compare(comparison, Format::markdown).find("None of them suits all kernels.") != std::string::npos);
+  comparison.settings[0].kernels.clear();
+  CHECK_FALSE(Json::parse(render_compare(comparison, Format::json))["settings"][0].contains("kernels"));
+}
+
 TEST_CASE("golden: a comparison begins with what uses the cache best") {
   CompareAnswer comparison;
   for (const char* name : {"a", "b", "c"}) comparison.settings.push_back({.name = name});

@@ -340,6 +340,10 @@ inline CachePlan random_plan() {
   plan.derivation =
       random_list([] { return Decision{random_term(), random_text(), random_list(random_term), random_text()}; });
   plan.warnings = random_list([] { return Warning{random_text(), random_text()}; });
+  plan.kernels = random_list([] {
+    return KernelFit{random_text(), kernel_verdict_words[random_index(kernel_verdict_words.size())].verdict,
+                     random_list(random_text)};
+  });
   return plan;
 }
 

@@ -47,6 +47,7 @@ const controls = (() => {
     return select(control, [['', 'default'], ...values]);
   }
 
+  // `take` gets the first file that is dropped, and all of them.
   function accept(zone, take) {
     zone.addEventListener('dragover', (event) => {
       event.preventDefault();
@@ -56,7 +57,7 @@ const controls = (() => {
     zone.addEventListener('drop', (event) => {
       event.preventDefault();
       zone.classList.remove('over');
-      if (event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+      if (event.dataTransfer.files[0]) take(event.dataTransfer.files[0], [...event.dataTransfer.files]);
     });
   }
 

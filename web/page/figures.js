@@ -29,16 +29,17 @@ const figures = (() => {
     show('summary', summary(answer));
     show('tiles', ...tiles.map((name) => tile(answer.rows.find((row) => row.name === name))));
     show('notices', ...answer.start_errors.map((text) => make('li', { class: 'refused' }, text)),
-      ...answer.warnings.map((warning) => make('li', { 'data-code': warning.code }, warning.message)),
+      ...answer.warnings.filter((warning) => !warning.code.startsWith('kernel_')).map((warning) => make('li', { 'data-code': warning.code }, warning.message)),
       ...answer.notes.map((text) => make('li', {}, text)));
     show('all-figures', table(answer.rows));
+    kernels.render(answer.kernels);
     pageMap.render(answer);
   }
 
   // The last answer of several that are under way counts.
   async function update() {
     const number = ++asked, begin = performance.now();
-    const answer = modelFile.problem() ?? await engine.ask({ ask: 'figures', ...question.layout() });
+    const answer = modelFile.problem() ?? await engine.ask({ ask: 'figures', ...question.layout(), ...kernels.asked() });
     if (number !== asked) return;
     at('error').hidden = !answer.error;
     at('results').classList.toggle('stale', Boolean(answer.error));

@@ -50,6 +50,7 @@ const themes = (() => {
   question.start(controls.releases());
   derivation.start();
   replay.start();
+  kernels.start();
   await restore();
   question.onChange(update);
   question.onAddress(restore);

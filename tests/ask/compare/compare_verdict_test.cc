@@ -44,6 +44,25 @@ TEST_CASE("rule: fewest tokens computed again, within half a per cent most reque
   CHECK(compare_verdict(settings_with({10, 40, 20}, {1000, 9000, 5000}))->next.setting == 2);
 }
 
+TEST_CASE("rule: a setting that harms a kernel is not the best as long as another harms none") {
+  const auto harming = [](CompareAnswer comparison, std::vector<std::size_t> which) {
+    for (const std::size_t i : which)
+      comparison.settings[i].kernels = {{"k", i == 0 ? KernelVerdict::refuses : KernelVerdict::corrupts, {}}};
+    return comparison;
+  };
+  const CompareAnswer plain = settings_with({10, 20, 15}), replayed = settings_with({10, 20, 15}, {5000, 1000, 3000});
+  CHECK(compare_verdict(harming(plain, {1}))->taken.setting == 2);
+  CHECK(compare_verdict(harming(plain, {1, 2}))->taken.setting == 0);
+  CHECK(compare_verdict(harming(plain, {1, 2}))->next.setting == 1);
+  CHECK(compare_verdict(harming(plain, {0, 1, 2}))->taken.setting == 1);
+  CHECK(compare_verdict(harming(replayed, {1}))->taken.setting == 2);
+  CHECK(compare_verdict(harming(replayed, {1}))->next.setting == 0);
+  CHECK(compare_verdict(harming(replayed, {0, 1, 2}))->taken.setting == 1);
+  CompareAnswer stale = plain;
+  stale.settings[1].kernels = {{"k", KernelVerdict::stale, {}}};
+  CHECK(compare_verdict(stale)->taken.setting == 1);
+}
+
 TEST_CASE("rule: without a replay it is the one that holds most requests") {
   const auto verdict = compare_verdict(settings_with({10, 20, 15}));
   REQUIRE(verdict.has_value());

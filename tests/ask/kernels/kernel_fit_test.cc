@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "engines/vllm/rules.h"
 #include "planner/plan.h"
+#include "tests/kernel_cards.h"
 #include "tests/planner/models.h"
 #include "tests/verify/plans.h"
 #include "test_paths.h"
@@ -16,14 +17,7 @@
 namespace hybridkv {
 namespace {
 
-/// A kernel of attention that takes every stride.
-KernelCard attention_card() {
-  KernelCard card{.name = "attend", .package = "mine", .version = "1.0", .check = "attention", .home = "nhd, apart"};
-  card.ran = "numpy on cpu";
-  for (const char* view : {"k", "v"})
-    card.views.push_back({.name = view, .axes = {"block", "token", "head", "channel"}});
-  return card;
-}
+using testing::attention_card;
 
 KernelCard state_card(const char* family) {
   KernelCard card{.name = "step", .check = "state", .family = family, .home = "slot, head, value, key"};
@@ -89,7 +83,7 @@ TEST_CASE("rule: strides that are refused, offsets of 32 bits, stale slots, and 
   CHECK(wrapped.reasons[0].find("elements, and it counts in 32 bits") != std::string::npos);
   card = attention_card();
   card.stale_safe = false;
-  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::flagged);
+  CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::stale);
   card.home.clear();
   CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::unknown);
 }
@@ -105,6 +99,30 @@ TEST_CASE("rule: kernels of states are held against states of their family, what
   card.views[0].axes = {"slot", "head", "row", "column"};
   card.views[0].derives = {{"head", StrideRule::extents, {"row", "column"}, 1, ""}};
   CHECK(kernel_fit(card, packed(3)).verdict == KernelVerdict::fits);
+}
+
+TEST_CASE("rule: where the engine makes no views of what it plans, nothing is known of any kernel") {
+  CachePlan plan = packed(3);
+  plan.views.clear();
+  plan.view_error = "it has no such page";
+  judge_kernels({attention_card(), state_card("gdn")}, plan);
+  REQUIRE(plan.kernels.size() == 2);
+  for (const KernelFit& fit : plan.kernels) CHECK(fit.verdict == KernelVerdict::unknown);
+  CHECK(plan.kernels[0].reasons[0].ends_with("makes no views of it: it has no such page"));
+  CHECK(plan.warnings.back().code == "kernel_unknown");
+}
+
+TEST_CASE("rule: a verdict has its row in the table of words, and the worst of several is said") {
+  for (const KernelVerdictWords& one : kernel_verdict_words) CHECK(&words_of(one.verdict) == &one);
+  CHECK(words_of(KernelVerdict::stale).name == "stale");
+  std::vector<KernelFit> fits{{"a", KernelVerdict::stale, {}}, {"b", KernelVerdict::fits, {}}};
+  CHECK(worst_fit(fits)->kernel == "a");
+  CHECK_FALSE(harms_kernel(fits));
+  fits.push_back({"c", KernelVerdict::refuses, {}});
+  CHECK(worst_fit(fits)->kernel == "c");
+  CHECK(harms_kernel(fits));
+  CHECK_FALSE(corrupts_kernel(fits));
+  CHECK(worst_fit({}) == nullptr);
 }
 
 constexpr const char* card_text = R"({"schema": "hybridkv-kernel-card/1",
@@ -125,12 +143,15 @@ TEST_CASE("rule: cards are read, and what they have against a plan is a warning 
   CHECK(card.ran == "torch on cpu, in Triton's interpreter");
   CachePlan plan = packed(3);
   const std::size_t before = plan.warnings.size();
-  const std::vector<KernelFit> fits = judge_kernels({file}, plan);
-  REQUIRE(fits.size() == 1);
+  judge_kernels(read_kernel_cards({file}), plan);
+  REQUIRE(plan.kernels.size() == 1);
   REQUIRE(plan.warnings.size() == before + 1);
   CHECK(plan.warnings.back().code == "kernel_corrupts");
   CHECK(plan.warnings.back().message.starts_with("write would silently corrupt this layout: the stride of v's block"));
-  CHECK(judge_kernels({}, plan).empty());
+  CHECK(corrupts_kernel(plan.kernels));
+  plan = packed(3);
+  judge_kernels({}, plan);
+  CHECK(plan == packed(3));
 }
 
 TEST_CASE("rule: the cards that come along are read, and say what is known of vLLM's kernels under its own layouts") {
@@ -151,7 +172,7 @@ TEST_CASE("rule: the cards that come along are read, and say what is known of vL
   const auto verdict = [&](const char* name) { return kernel_fit(cards.at(name), plan).verdict; };
   CHECK(verdict("vllm.unified_attention") == KernelVerdict::fits);
   CHECK(verdict("vllm.reshape_and_cache_flash") == KernelVerdict::fits);  // K's strides are V's there
-  CHECK(verdict("vllm.unified_attention_descriptors") == KernelVerdict::flagged);
+  CHECK(verdict("vllm.unified_attention_descriptors") == KernelVerdict::stale);
   CHECK(verdict("vllm.recurrent_gated_delta_rule") == KernelVerdict::fits);  // inside of a slot a state is dense
   CHECK(verdict("vllm.recurrent_kda") == KernelVerdict::not_used);
   // Its card says the same of these two orders at tiny sizes: blocks of a layer follow each other in the first alone.

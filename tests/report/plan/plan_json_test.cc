@@ -33,7 +33,7 @@ constexpr int num_fields() {
     return sizeof...(Fields);
 }
 // A field that is new in the plan is also new in the fields of its struct (report/*_json.h) and in random_plan.h.
-static_assert(num_fields<PlanSet>() == 4 && num_fields<CachePlan>() == 14 && num_fields<SpecPlan>() == 18);
+static_assert(num_fields<PlanSet>() == 4 && num_fields<CachePlan>() == 15 && num_fields<SpecPlan>() == 18);
 static_assert(num_fields<Arrangement>() == 21 && num_fields<ArenaPlan>() == 4 && num_fields<LanePlan>() == 5);
 static_assert(num_fields<GroupPlan>() == 13 && num_fields<PoolPlan>() == 3 && num_fields<LayerRef>() == 2);
 static_assert(num_fields<SharedLayer>() == 2);

@@ -5,6 +5,7 @@ plug-ins are loaded in every process, and this one sets the block and makes the 
 plan ends the start with the number that differs. `VLLM_PLUGINS=` without its name leaves it out.
 """
 
+import dataclasses
 import functools
 import importlib.metadata
 import json
@@ -86,35 +87,49 @@ def kind_of(spec):
 
     if isinstance(spec, MambaSpec):
         return "state", 0
-    return "attention", getattr(spec, "sliding_window", None) or 0
+    return "attention", getattr(spec, "sliding_window", None) or getattr(spec, "attention_chunk_size", None) or 0
 
 
-def layers_by_spec(kv_cache_spec):
-    """The names of the layers of every spec of the plan, in the order of the model."""
-    names = [[] for _ in PLAN["specs"]]
+def as_planned(spec, planned):
+    """The spec in the block and the page of the plan: attention of other widths has a block of its own."""
+    if planned["kind"] == "state":
+        return spec
+    spec = dataclasses.replace(spec, block_size=planned["block_tokens"])
+    return spec if planned["page"] == dense_bytes(spec) else dataclasses.replace(spec, page_size_padded=planned["page"])
+
+
+def planned_layers(kv_cache_spec):
+    """The specs of all layers as planned, and the names of those of every spec of the plan, in the order of the
+    model."""
+    specs, names = {}, [[] for _ in PLAN["specs"]]
     for name, spec in kv_cache_spec.items():
         kind, window = kind_of(spec)
-        alike = [i for i, planned in enumerate(PLAN["specs"]) if (planned["kind"], planned["window"]) == (kind, window)]
+        alike = [
+            (i, planned, as_planned(spec, planned))
+            for i, planned in enumerate(PLAN["specs"])
+            if (planned["kind"], planned["window"]) == (kind, window)
+        ]
         if not alike:
             raise PlanMismatch(f"layer {name}", f"{kind} with window {window}", "none such")
-        here = dense_bytes(spec)
-        found = next((i for i in alike if PLAN["specs"][i]["bytes"] == here), alike[0])
-        planned = PLAN["specs"][found]
-        require(f"bytes of {'a state' if kind == 'state' else 'a block'} of layer {name}", here, planned["bytes"])
-        require(f"bytes of a page of layer {name}", spec.page_size_bytes, planned["page"])
-        require(f"tokens of a block of layer {name}", spec.block_size, planned["block_tokens"] or spec.block_size)
-        names[found].append(name)
+        fits = [one for one in alike if dense_bytes(one[2]) == one[1]["bytes"]]
+        at, planned, specs[name] = (fits or alike)[0]
+        what = "a state" if kind == "state" else "a block"
+        require(f"bytes of {what} of layer {name}", dense_bytes(specs[name]), planned["bytes"])
+        require(f"bytes of a page of layer {name}", specs[name].page_size_bytes, planned["page"])
+        if kind == "state" and planned["block_tokens"]:
+            require(f"tokens of a block of layer {name}", spec.block_size, planned["block_tokens"])
+        names[at].append(name)
     for planned, found in zip(PLAN["specs"], names):
         require(f"layers of {planned['name']}", len(found), len(planned["layers"]))
-    return names
+    return specs, names
 
 
-def groups_of(vllm_config, kv_cache_spec):
+def groups_of(kv_cache_spec):
     from vllm.v1.core.kv_cache_planning import create_kv_cache_group_specs
 
-    names = layers_by_spec(kv_cache_spec)
+    specs, names = planned_layers(kv_cache_spec)
     groups = [[names[group["spec"]][at] for at in group["layers"]] for group in PLAN["groups"]]
-    return create_kv_cache_group_specs(kv_cache_spec, groups)
+    return create_kv_cache_group_specs(specs, groups)
 
 
 def __getattr__(name):
@@ -127,7 +142,7 @@ def __getattr__(name):
         """Groups as planned; the engine's own placement of them, which is compared with the plan."""
 
         def get_kv_cache_groups(self, vllm_config, kv_cache_spec):
-            return groups_of(vllm_config, kv_cache_spec)
+            return groups_of(kv_cache_spec)
 
         def get_kv_cache_config_from_groups(self, vllm_config, kv_cache_groups, num_blocks):
             require("the order of the cache (VLLM_KV_CACHE_LAYOUT)",

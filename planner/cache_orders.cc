@@ -77,6 +77,11 @@ CacheOrder choose_order(std::span<const SpecPlan> specs, const ModelSpec& model,
   std::vector<CacheOrder> valid;
   for (const CacheOrder order : of_model)
     if (is_among(possible, order) && is_among(read, order)) valid.push_back(order);
+  if (valid.empty() && engine.attention_pack_size > 1)
+    throw SpecError("engine.attention_pack_size",
+                    fmt::format("{} layers a page lie in {}, and the attention reads {}; take 1",
+                                engine.attention_pack_size, fmt::join(names(possible), " or "),
+                                fmt::join(names(of_model), ", ")));
   if (valid.empty() && !model.cache_orders.empty())
     throw SpecError("engine.backend_profile",
                     fmt::format("the model's attention reads {}, the profile's {}, its layers can lie in {}; take "
@@ -85,8 +90,8 @@ CacheOrder choose_order(std::span<const SpecPlan> specs, const ModelSpec& model,
                                 fmt::join(names(possible), ", ")));
   if (valid.empty())
     throw SpecError("engine.backend_profile",
-                    fmt::format("its attention reads {}, layers of different shapes, and packs, can lie in {}; take "
-                                "another profile",
+                    fmt::format("its attention reads {}, layers of different shapes can lie in {}; take another "
+                                "profile",
                                 fmt::join(names(read), ", "), fmt::join(names(possible), ", ")));
   if (engine.cache_order && !is_among(valid, *engine.cache_order))
     throw SpecError("engine.physical_order",

@@ -71,4 +71,7 @@ with gzip.open(pathlib.Path(__file__).with_name(f"{ENGINE}-{VERSION}.jsonl.gz"),
 FIRST_REPLAY = next((i for i, record in enumerate(records) if record["prompts"] and "figures" in record), None)
 for line in sys.stdin:
     request = json.loads(line)
+    if KIND == "another" and "builder" in request:
+        say({"id": request["id"], "not_asked": "a plug-in, which that release has no door for"})
+        continue
     say({"id": request["id"], **answer_of(request, records[request["id"]])})

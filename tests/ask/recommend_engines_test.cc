@@ -28,12 +28,14 @@ TEST_CASE("rule: taken is what can be started today and was run, and only where 
   const EngineRecommendation packed = with_results(recommended("vllm-2026-06", {2}), 0, 1000);
   const EngineRecommendation read = with_results(recommended("jenga"), 0, 1000);
   const EngineRecommendation today = with_results(recommended("vllm-0.33"), 1e9, 1);
-  const EngineRecommendation modelled = with_results(recommended("vllm-0.33", {2}), 0, 1000);
+  const EngineRecommendation built = with_results(recommended("vllm-0.33", {2}), 0, 1000);
+  const EngineRecommendation modelled = with_results(recommended("vllm-0.32", {2}), 0, 1000);
   const EngineRecommendation refused{"tensorrt-llm", {}, "too little memory"};
   CHECK(today.answer->pick_evidence == Evidence::run);
+  CHECK(built.answer->pick_evidence == Evidence::builder);
   CHECK(modelled.answer->pick_evidence == Evidence::modelled);
   CHECK(read.answer->pick_evidence == Evidence::source_only);
-  CHECK(engine_to_take(std::vector{packed, read, modelled, refused, today}) == 4);
+  CHECK(engine_to_take(std::vector{packed, read, modelled, built, today}) == 4);
   CHECK(engine_to_take(std::vector{refused, read}) == 1);
   CHECK(engine_to_take(std::vector{refused}) == std::nullopt);
   CHECK(engine_to_take({}) == std::nullopt);

@@ -102,8 +102,7 @@ TEST_CASE("law: under 0.33 packs are searched by its rules as pages of one layer
     CHECK(layout.geometry().rules.checkpoint_blocks == 1);
     CHECK(layout.geometry().retention_interval_tokens == 0);
     CHECK(longest_request(layout.geometry()) == layout.plan.max_fitting_tokens);
-    const auto modelled = std::find(candidate.modelled.begin(), candidate.modelled.end(), ModelledRule::layout);
-    CHECK((modelled != candidate.modelled.end()) == (layout.pack() > 1));
+    CHECK(evidence_of(layout.plan) == (layout.pack() > 1 ? Evidence::builder : Evidence::run));
     CHECK(std::ranges::count_if(answer.result.candidates, [&](const Candidate& other) {
             return other.layout == candidate.layout && other.match_unit_tokens == candidate.match_unit_tokens &&
                    other.retention_tokens == candidate.retention_tokens;

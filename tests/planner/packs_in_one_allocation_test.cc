@@ -25,7 +25,7 @@ EngineSpec engine_with(std::int64_t pack) {
           .memory_bytes = 40 * gib};
 }
 
-const SpecPlan& attention_of(const CachePlan& plan) {
+const SpecPlan& packed_attention_of(const CachePlan& plan) {
   return *std::find_if(plan.specs.begin(), plan.specs.end(), [](const SpecPlan& spec) { return !spec.state; });
 }
 
@@ -33,7 +33,7 @@ const SpecPlan& attention_of(const CachePlan& plan) {
 
 TEST_CASE("golden: five layers a page of Qwen3.5-397B on two ranks") {
   const CachePlan plan = make_plan(qwen35_397b(), engine_with(5), at_32k);
-  const SpecPlan& attention = attention_of(plan);
+  const SpecPlan& attention = packed_attention_of(plan);
   CHECK(plan.cache_order == CacheOrder::blnhc);
   CHECK(plan.pools.size() == 1);
   CHECK(attention.layers_per_page == 5);
@@ -57,7 +57,7 @@ TEST_CASE("law: layers of a block are apart and fill it, whatever N is") {
       std::set<std::pair<std::int64_t, std::int64_t>> runs;
       for (const ViewPlan& view : plan.views) {
         if (view.tensor != "kv" || plan.spec_of(group).state) continue;
-        const std::int64_t own = plan.spec_of(group).bytes_of_tokens(attention_of(plan).block_size_tokens);
+        const std::int64_t own = plan.spec_of(group).bytes_of_tokens(packed_attention_of(plan).block_size_tokens);
         runs.emplace(view.bytes.offset(), view.bytes.offset() + own);
         CHECK(view.bytes.stride("block") ==
               (is_block_outermost(*plan.cache_order) ? plan.arenas.front().bytes_per_id : plan.page_bytes(group)));
@@ -76,7 +76,7 @@ TEST_CASE("law: layers of a block are apart and fill it, whatever N is") {
 TEST_CASE("law: more layers a page make a smaller block and more of them") {
   const CachePlan one = make_plan(qwen35_397b(), engine_with(1), at_32k);
   const CachePlan five = make_plan(qwen35_397b(), engine_with(5), at_32k);
-  CHECK(attention_of(five).block_size_tokens * 4 < attention_of(one).block_size_tokens);
+  CHECK(packed_attention_of(five).block_size_tokens * 4 < packed_attention_of(one).block_size_tokens);
   CHECK(five.num_blocks() > one.num_blocks());
 }
 

@@ -46,6 +46,21 @@ std::int64_t window_of(const SpecPlan& spec) { return spec.attention ? spec.atte
   throw InputError(fmt::format("no builder is written of this plan: {}; {}", what, instead));
 }
 
+/// The engine makes a block as wide as the layers of its widest group, without room for those that a short pack lacks.
+void require_full_packs(const CachePlan& plan) {
+  std::int64_t planned = 0, by_layers = 0;
+  for (const GroupPlan& group : plan.groups) {
+    const SpecPlan& spec = plan.spec_of(group);
+    const std::int64_t page = plan.page_bytes(group);
+    planned = std::max(planned, std::int64_t(Checked(std::ssize(group.pages)) * page));
+    by_layers = std::max(by_layers, std::int64_t(Checked(std::ssize(group.layers())) * (page / spec.layers_per_page)));
+  }
+  if (planned != by_layers)
+    refuse(fmt::format("a pack with fewer than {} layers makes its blocks wider than the engine's, {} in place of {} "
+                       "bytes", plan.attention_pack_size, planned, by_layers),
+           "take an N that divides the attention layers");
+}
+
 void require_plain(const EmitQuestion& question) {
   const CachePlan& plan = question.plan;
   const EngineSpec& engine = question.engine;
@@ -62,6 +77,7 @@ void require_plain(const EmitQuestion& question) {
     if (!lie_evenly(plan, group))
       refuse(fmt::format("packs of {} leave padding in their pages", spec_label(spec)), "take another N");
   }
+  require_full_packs(plan);
   for (const SpecPlan& spec : plan.specs)
     for (const SpecPlan& other : plan.specs)
       if (spec.id < other.id && spec.state.has_value() == other.state.has_value() &&

@@ -80,6 +80,14 @@ TEST_CASE("message: what the builder of an engine cannot make is refused, with w
                        "no builder is written of this plan: it is that of one of several stages; take "
                        "engine.pipeline_parallel 1",
                        InputError);
+  ModelSpec attention_alone;
+  LayerSpec layer;
+  layer.attention = full_attention(2, 128, 16);
+  attention_alone.layers.assign(15, layer);
+  CHECK_NOTHROW(emitted(engine_with(5), attention_alone));
+  CHECK_THROWS_WITH_AS(emitted(engine_with(4), attention_alone),
+                       doctest::Contains("a pack with fewer than 4 layers makes its blocks wider than the engine's"),
+                       InputError);
   engine = engine_with(1);
   engine.strategy = Strategy::dual_pool;
   CHECK_THROWS_WITH_AS(emitted(engine),

@@ -38,6 +38,37 @@ def test_engine_plans_it(tmp_path, pack):
     assert ran.returncode == 0, ran.stdout[-4000:]
 
 
+VIEWS = """
+import sys, torch
+import hybridkv_builder as builder, test_builder as emitted
+from hybridkv.testing import check_engine
+from vllm.v1.core.kv_cache_planning import get_global_kv_cache_groups
+from vllm.v1.kv_cache_interface import create_kv_cache_views
+from vllm.v1.kv_cache_layout import KVCacheLayout
+builder.register()
+config = emitted.configuration()
+builder.set_block(config)
+specs = emitted.layers_of(config)
+caches = builder.PlanBuilder().get_kv_cache_config_from_groups(config, get_global_kv_cache_groups(config, [specs]), 3)
+raw = torch.zeros(caches.kv_cache_tensors[0].size, dtype=torch.int8)
+for tensor in caches.kv_cache_tensors:
+    views = create_kv_cache_views(raw, specs[tensor.layers[0]], 3, KVCacheLayout[builder.PLAN["order"]], tensor)
+    check_engine(dict(zip(tensor.layers, views)))
+print(len(caches.kv_cache_tensors), "groups are right")
+"""
+
+
+@pytest.mark.parametrize("pack", [1, 2, 4, 5])
+def test_views_of_the_engine_are_right(tmp_path, pack):
+    pytest.importorskip("vllm", reason="vLLM is not installed")
+    folder = emitted(tmp_path / "packed", "--pack", str(pack))
+    here = {"VLLM_LOGGING_LEVEL": "ERROR", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ran = subprocess.run([sys.executable, "-c", VIEWS], cwd=folder, capture_output=True, text=True,
+                         env={**os.environ, **here})
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    assert ran.stdout.endswith("groups are right\n")
+
+
 KERNEL = """
 import hybridkv, of_vllm, sys
 from hybridkv.testing import check_attention_kernel

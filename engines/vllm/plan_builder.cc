@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "engines/embedded_files.h"
+#include "engines/vllm/conformance.h"
 #include "planner/allocated_tensors.h"
 #include "planner/primary_attention.h"
 
@@ -17,8 +18,6 @@ namespace hybridkv {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::string_view version = "0.33.0";  // of the interface of builders, which is experimental
 
 std::string_view template_of(std::string_view name) {
   const std::string path = "vllm/builder/" + std::string(name);
@@ -179,6 +178,7 @@ std::string plan_text(const Json& plan) {
 
 std::vector<EmittedFile> emit_vllm_builder(const EmitQuestion& question) {
   require_plain(question);
+  const std::string version(conformance_of_vllm_0_33.version);  // the interface of builders is experimental
   const CachePlan& plan = question.plan;
   const SpecPlan* const attention = primary_attention(plan);
   if (attention == nullptr) refuse("its blocks are those of states alone", "take a model with attention");
@@ -204,7 +204,7 @@ std::vector<EmittedFile> emit_vllm_builder(const EmitQuestion& question) {
                    {"groups", groups_of(plan)},
                    {"tensors", tensors_of(plan)}};
   const std::vector<std::pair<std::string_view, std::string>> words{
-      {"@VERSION@", std::string(version)}, {"@PLAN@", plan_text(facts)}, {"@MADE_BY@", question.made_by},
+      {"@VERSION@", version}, {"@PLAN@", plan_text(facts)}, {"@MADE_BY@", question.made_by},
       {"@MODEL@", question.model.name},    {"@ORDER@", std::string(to_string(*plan.cache_order))}};
   std::vector<EmittedFile> files;
   for (const std::string_view name : {"hybridkv_builder.py", "test_builder.py", "pyproject.toml", "README.md"})

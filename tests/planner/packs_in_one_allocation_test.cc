@@ -4,26 +4,17 @@
 #include <algorithm>
 #include <set>
 
-#include "engines/vllm/rules.h"
 #include "planner/allocated_tensors.h"
 #include "planner/evidence.h"
 #include "planner/plan.h"
 #include "tests/planner/at_32k.h"
 #include "tests/planner/models.h"
+#include "tests/planner/packed_engine.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
 
 namespace {
-
-EngineSpec engine_with(std::int64_t pack) {
-  return {.rules = &rules_of_vllm_0_33,
-          .backend_profile = BackendProfile::sm90,
-          .tensor_parallel = 2,
-          .cache_mode = CacheMode::align,
-          .attention_pack_size = pack,
-          .memory_bytes = 40 * gib};
-}
 
 const SpecPlan& packed_attention_of(const CachePlan& plan) {
   return *std::find_if(plan.specs.begin(), plan.specs.end(), [](const SpecPlan& spec) { return !spec.state; });
@@ -32,7 +23,7 @@ const SpecPlan& packed_attention_of(const CachePlan& plan) {
 }  // namespace
 
 TEST_CASE("golden: five layers a page of Qwen3.5-397B on two ranks") {
-  const CachePlan plan = make_plan(qwen35_397b(), engine_with(5), at_32k);
+  const CachePlan plan = make_plan(qwen35_397b(), packed_engine(5), at_32k);
   const SpecPlan& attention = packed_attention_of(plan);
   CHECK(plan.cache_order == CacheOrder::blnhc);
   CHECK(plan.pools.size() == 1);
@@ -52,7 +43,7 @@ TEST_CASE("golden: five layers a page of Qwen3.5-397B on two ranks") {
 TEST_CASE("law: layers of a block are apart and fill it, whatever N is") {
   for (const std::int64_t pack : {1, 2, 3, 4, 5, 7, 15, 20}) {
     CAPTURE(pack);
-    const CachePlan plan = make_plan(qwen35_397b(), engine_with(pack), at_32k);
+    const CachePlan plan = make_plan(qwen35_397b(), packed_engine(pack), at_32k);
     for (const GroupPlan& group : plan.groups) {
       std::set<std::pair<std::int64_t, std::int64_t>> runs;
       for (const ViewPlan& view : plan.views) {
@@ -74,20 +65,20 @@ TEST_CASE("law: layers of a block are apart and fill it, whatever N is") {
 }
 
 TEST_CASE("law: more layers a page make a smaller block and more of them") {
-  const CachePlan one = make_plan(qwen35_397b(), engine_with(1), at_32k);
-  const CachePlan five = make_plan(qwen35_397b(), engine_with(5), at_32k);
+  const CachePlan one = make_plan(qwen35_397b(), packed_engine(1), at_32k);
+  const CachePlan five = make_plan(qwen35_397b(), packed_engine(5), at_32k);
   CHECK(packed_attention_of(five).block_size_tokens * 4 < packed_attention_of(one).block_size_tokens);
   CHECK(five.num_blocks() > one.num_blocks());
 }
 
 TEST_CASE("message: packs are of one stage, and lie in orders with the blocks outermost") {
-  EngineSpec engine = engine_with(3);
+  EngineSpec engine = packed_engine(3);
   engine.pipeline_parallel = 2;
   CHECK_THROWS_WITH_AS(make_plan(qwen35_397b(), engine, at_32k),
                        "engine.pipeline_parallel: is 2, but 3 layers a page are planned on one stage; take 1, or "
                        "engine.attention_pack_size 1",
                        SpecError);
-  engine = engine_with(3);
+  engine = packed_engine(3);
   engine.cache_order = CacheOrder::lbnhc;
   CHECK_THROWS_WITH_AS(make_plan(qwen35_397b(), engine, at_32k),
                        "engine.physical_order: LBNHC is no order for these layers and their backends; valid: BLNHC, "

@@ -4,25 +4,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engines/vllm/rules.h"
 #include "planner/allocated_tensors.h"
 #include "planner/plan.h"
 #include "tests/planner/at_32k.h"
 #include "tests/planner/models.h"
+#include "tests/planner/packed_engine.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
 
 namespace {
-
-EngineSpec engine_with(std::int64_t pack) {
-  return {.rules = &rules_of_vllm_0_33,
-          .backend_profile = BackendProfile::sm90,
-          .tensor_parallel = 2,
-          .cache_mode = CacheMode::align,
-          .attention_pack_size = pack,
-          .memory_bytes = 40 * gib};
-}
 
 std::vector<EmittedFile> emitted(const EngineSpec& engine, const ModelSpec& model = qwen35_397b()) {
   const CachePlan plan = make_plan(model, engine, at_32k, {}, PlanDetail::numbers);
@@ -40,8 +31,8 @@ nlohmann::json plan_in(const std::string& module) {
 TEST_CASE("law: the module holds the plan: its specs, groups and tensors") {
   for (const std::int64_t pack : {1, 3, 4, 5}) {
     CAPTURE(pack);
-    const CachePlan plan = make_plan(qwen35_397b(), engine_with(pack), at_32k);
-    const nlohmann::json written = plan_in(emitted(engine_with(pack)).front().text);
+    const CachePlan plan = make_plan(qwen35_397b(), packed_engine(pack), at_32k);
+    const nlohmann::json written = plan_in(emitted(packed_engine(pack)).front().text);
     CHECK(written["version"] == "0.33.0");
     CHECK(written["block_bytes"] == plan.arenas.front().bytes_per_id);
     CHECK(written["num_blocks"] == plan.num_blocks());
@@ -66,7 +57,7 @@ TEST_CASE("law: the module holds the plan: its specs, groups and tensors") {
 }
 
 TEST_CASE("no word of a template is left in what is written") {
-  const std::vector<EmittedFile> files = emitted(engine_with(3));
+  const std::vector<EmittedFile> files = emitted(packed_engine(3));
   CHECK(files.size() == 4);
   for (const EmittedFile& file : files)
     for (const char* word : {"@VERSION@", "@PLAN@", "@MADE_BY@", "@MODEL@", "@ORDER@"})
@@ -74,7 +65,7 @@ TEST_CASE("no word of a template is left in what is written") {
 }
 
 TEST_CASE("message: what the builder of an engine cannot make is refused, with what can") {
-  EngineSpec engine = engine_with(1);
+  EngineSpec engine = packed_engine(1);
   engine.pipeline_parallel = 2;
   CHECK_THROWS_WITH_AS(emitted(engine),
                        "no builder is written of this plan: it is that of one of several stages; take "
@@ -84,11 +75,11 @@ TEST_CASE("message: what the builder of an engine cannot make is refused, with w
   LayerSpec layer;
   layer.attention = full_attention(2, 128, 16);
   attention_alone.layers.assign(15, layer);
-  CHECK_NOTHROW(emitted(engine_with(5), attention_alone));
-  CHECK_THROWS_WITH_AS(emitted(engine_with(4), attention_alone),
+  CHECK_NOTHROW(emitted(packed_engine(5), attention_alone));
+  CHECK_THROWS_WITH_AS(emitted(packed_engine(4), attention_alone),
                        doctest::Contains("a pack with fewer than 4 layers makes its blocks wider than the engine's"),
                        InputError);
-  engine = engine_with(1);
+  engine = packed_engine(1);
   engine.strategy = Strategy::dual_pool;
   CHECK_THROWS_WITH_AS(emitted(engine),
                        "no builder is written of this plan: its layers lie in several pools; leave engine.strategy out",

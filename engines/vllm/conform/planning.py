@@ -65,7 +65,7 @@ MADE_BY = {
 }
 
 
-def planned(request, platform):
+def planned(request, platform=Platform):
     """The configuration of the request with its layers, the configuration of the caches and the order."""
     config = Configuration(request)
     layers = layers_of(request, config)

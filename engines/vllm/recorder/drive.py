@@ -91,6 +91,22 @@ def alone(scheduler, name, prompt, hasher):
     return hit
 
 
+def step_through(dice, scheduler, transfers=lambda step: None):
+    """A step with what a model would answer, and with the transfers of a connector; whether anything was computed."""
+    step = scheduler.schedule()
+    output, drafts = model_output(dice, scheduler, step)
+    output.kv_connector_output = transfers(step)
+    scheduler.update_from_output(step, output)
+    if scheduler.num_spec_tokens:
+        scheduler.update_draft_token_ids(drafts)
+    return bool(step.num_scheduled_tokens)
+
+
+def abort_all(scheduler):
+    for name in list(scheduler.requests):
+        scheduler.finish_requests(name, RequestStatus.FINISHED_ABORTED)
+
+
 def drive(request, path):
     """Steps that were made; 0: prompts of this case never run."""
     dice = random.Random(request["id"])
@@ -114,15 +130,9 @@ def drive(request, path):
         while (waiting or scheduler.requests) and steps < MOST_STEPS and idle < 3:
             while waiting and len(scheduler.requests) < IN_FLIGHT:
                 scheduler.add_request(waiting.pop(0))
-            step = scheduler.schedule()
             steps += 1
-            idle = 0 if step.num_scheduled_tokens else idle + 1
-            output, drafts = model_output(dice, scheduler, step)
-            scheduler.update_from_output(step, output)
-            if scheduler.num_spec_tokens:
-                scheduler.update_draft_token_ids(drafts)
-        for name in list(scheduler.requests):
-            scheduler.finish_requests(name, RequestStatus.FINISHED_ABORTED)
+            idle = 0 if step_through(dice, scheduler) else idle + 1
+        abort_all(scheduler)
     return steps
 
 

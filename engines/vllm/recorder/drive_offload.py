@@ -11,7 +11,7 @@ FAULT is one of those below: the engine is broken so that the recordings are wro
 import random
 import sys
 
-from drive import MOST_STEPS, asked, model_output, planned, recorder, scheduler_of
+from drive import MOST_STEPS, abort_all, asked, planned, recorder, scheduler_of, step_through
 from driving import drive_all, next_turn, prompt_like
 from offload_faults import FAULTS
 from vllm.config.kv_transfer import KVTransferConfig
@@ -19,7 +19,6 @@ from vllm.distributed.kv_transfer.kv_connector.v1 import KVConnectorRole
 from vllm.distributed.kv_transfer.kv_connector.v1.offloading_connector import OffloadingConnector
 from vllm.v1.kv_offload.base import OffloadingWorker, TransferResult
 from vllm.v1.outputs import KVConnectorOutput
-from vllm.v1.request import RequestStatus
 
 IN_FLIGHT, ANSWER, REQUESTS, SLOWEST, TURN = 4, 24, 80, 4, 600
 
@@ -114,16 +113,9 @@ def drive(request, path):
             while len(prompts) < REQUESTS and len(scheduler.requests) < IN_FLIGHT:
                 prompts.append(prompt_of(dice, prompts, longest))
                 scheduler.add_request(asked(str(len(prompts)), prompts[-1], dice.randint(1, ANSWER), hasher))
-            step = scheduler.schedule()
             steps += 1
-            idle = 0 if step.num_scheduled_tokens else idle + 1
-            output, drafts = model_output(dice, scheduler, step)
-            output.kv_connector_output = transferred(worker, step)
-            scheduler.update_from_output(step, output)
-            if scheduler.num_spec_tokens:
-                scheduler.update_draft_token_ids(drafts)
-        for name in list(scheduler.requests):
-            scheduler.finish_requests(name, RequestStatus.FINISHED_ABORTED)
+            idle = 0 if step_through(dice, scheduler, lambda step: transferred(worker, step)) else idle + 1
+        abort_all(scheduler)
     return steps
 
 

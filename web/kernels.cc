@@ -5,7 +5,11 @@
 
 namespace hybridkv {
 
+namespace {
+
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 std::vector<KernelCard> asked_kernels(const Json& question) {
   std::vector<std::string> files;

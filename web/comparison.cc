@@ -7,7 +7,11 @@
 
 namespace hybridkv {
 
+namespace {
+
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 std::string compare_answer(const Json& question) {
   const auto replay = question.find("replay");

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/input_file.h"
@@ -140,6 +141,18 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
   if (start.starts_with("\x1f\x8b")) return std::make_unique<GzipFile>(std::move(file), std::move(name), size);
   if (start == "\x28\xb5\x2f\xfd") return std::make_unique<ZstdProgram>(std::move(file), std::move(name), size);
   return std::make_unique<PlainFile>(std::move(file), std::move(name), size);
+}
+
+std::string whole_text(const std::string& path, std::size_t most, std::string_view what) {
+  const std::unique_ptr<ByteSource> source = open_bytes(path);
+  std::string text;
+  std::vector<char> piece(std::size_t{1} << 14);
+  while (const std::size_t bytes = source->read(piece.data(), piece.size())) {
+    text.append(piece.data(), bytes);
+    if (text.size() > most)
+      throw InputError(fmt::format("{}: is larger than {} bytes, so no {}", source->name(), most, what));
+  }
+  return text;
 }
 
 }  // namespace hybridkv

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace hybridkv {
 
@@ -32,5 +33,9 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path);
 
 /// The same bytes as the file has them, not decompressed.
 std::unique_ptr<ByteSource> open_raw_bytes(const std::string& path);
+
+/// All of a small file, as open_bytes reads it. Throws as that, and InputError for more than `most` bytes, so that it is
+/// no `what`: "clock".
+std::string whole_text(const std::string& path, std::size_t most, std::string_view what);
 
 }  // namespace hybridkv

@@ -67,4 +67,19 @@ std::string human_plural(std::int64_t count, const std::string& noun) {
   return human_count(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+std::string human_seconds(double seconds) {
+  struct Unit {
+    double seconds;
+    const char* name;
+  };
+  constexpr Unit units[] = {{3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}, {1e-6, "us"}};
+  // Minutes and hours begin at two of them: 90 s says more than 1.5 min.
+  for (const Unit& unit : units) {
+    const double value = seconds / unit.seconds;
+    if (value < (unit.seconds > 1 ? 2 : 0.9995) && unit.seconds > 1e-6) continue;
+    return fmt::format("{} {}", human_real(value, value >= 99.95 || value == 0 ? 0 : value >= 9.995 ? 1 : 2), unit.name);
+  }
+  return "0 s";
+}
+
 }  // namespace hybridkv

@@ -29,6 +29,9 @@ std::string human_percent(double percent, int digits = 2);
 /// Fixed decimals with thousands separators: 1150329.5 -> "1,150,329.50"; "inf", "-inf" and "nan" as such.
 std::string human_real(double value, int digits = 2);
 
+/// A duration with three digits in the unit that fits: "37 us", "412 ms", "23.1 ms", "1.93 s", "4.2 min", "3.1 h".
+std::string human_seconds(double seconds);
+
 /// A factor, as engines print concurrency: "26.62x".
 std::string human_ratio(double ratio, int digits = 2);
 

@@ -27,6 +27,7 @@ void add_transfer_command(CLI::App& app, CommandAction& action);
 void add_recommend_command(CLI::App& app, CommandAction& action);
 void add_models_command(CLI::App& app, CommandAction& action);
 void add_boot_command(CLI::App& app, CommandAction& action);
+void add_calibrate_command(CLI::App& app, CommandAction& action);
 void add_doctor_command(CLI::App& app, CommandAction& action);
 void add_audit_command(CLI::App& app, CommandAction& action);
 void add_conform_command(CLI::App& app, CommandAction& action);

@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
   add_transfer_command(app, action);
   add_recommend_command(app, action);
   add_boot_command(app, action);
+  add_calibrate_command(app, action);
   add_doctor_command(app, action);
   add_audit_command(app, action);
   add_conform_command(app, action);

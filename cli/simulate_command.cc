@@ -18,6 +18,7 @@
 #include "base/output_file.h"
 #include "base/suggest.h"
 #include "cli/bare_options.h"
+#include "cli/clock_options.h"
 #include "cli/commands.h"
 #include "cli/engine_words.h"
 #include "cli/engines.h"
@@ -41,6 +42,7 @@ struct SimulateOptions {
   SimpleTraffic traffic;
   OutputOptions output;
   BareOptions bare;  // a cache of its own, without a plan
+  ClockOptions clock;
   std::optional<std::int64_t> max_batched_tokens;
   std::string per_request;
   std::string record, record_fault;
@@ -53,6 +55,7 @@ struct Question {
   Scenario scenario;
   std::vector<AnyCache> caches;
   bool is_planned = false;  // are the caches those of plans?
+  std::optional<TimedAnswer> timed;  // where it goes by a clock
 };
 
 /// The simulator's error with the place of the scenario's value, or with the flag.
@@ -86,7 +89,9 @@ void take_policy(const SimulateOptions& options, SimulateRequest& request) {
 
 Question bare_question(const SimulateOptions& options) {
   refuse_scenario_flags(options);
-  Question question{read_simulate_section(options.scenario), {}};
+  if (timed_question(options.clock))
+    throw InputError("--gpu needs a model, whose steps take time; name a SCENARIO or give --model");
+  Question question{read_simulate_section(options.scenario), {}, false, {}};
   take_policy(options, question.scenario.simulate);
   question.caches = described_caches(options.bare, {options.scenario.cache_mode, options.max_batched_tokens},
                                      question.scenario.simulate);
@@ -103,9 +108,11 @@ Question planned_question(const SimulateOptions& options) {
   if (options.max_batched_tokens)
     with_budget.flags.push_back({"engine.max_num_batched_tokens", std::to_string(*options.max_batched_tokens),
                                  fmt::format("--max-batched-tokens {}", *options.max_batched_tokens)});
-  Question question{read_scenario(with_budget), {}, true};
+  const std::optional<TimedQuestion> timed = timed_question(options.clock);
+  Question question{read_scenario_on(with_budget, timed), {}, true, {}};
   take_policy(options, question.scenario.simulate);
   question.caches = planned_caches(question.scenario);
+  if (timed) question.timed = set_clock(question.scenario, question.caches.front(), *timed);
   return question;
 }
 
@@ -173,7 +180,7 @@ SimulateAnswer replayed(const SimulateOptions& options, const Question& question
                                 at.requests_per_second()),
                     static_cast<int>(100 * at.fraction), 100);
   };
-  SimulateAnswer answer = simulate({request, question.caches}, watch);
+  SimulateAnswer answer = simulate({request, question.caches, question.timed}, watch);
   if (rows) rows->finish();
   if (recording) recording->finish();
   if (question.is_planned) add_bounds(answer, question.scenario);
@@ -299,6 +306,7 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
   add_group("Scheduler", add_scheduler_options);
   add_group("Trace", add_replay_options);
   add_group("Driver", [](CLI::App& with, SimulateOptions& to) { add_driver_options(with, to.scenario); });
+  add_group("Time", [](CLI::App& with, SimulateOptions& to) { add_clock_options(with, to.clock); });
   add_group("Output", [](CLI::App& with, SimulateOptions& to) {
     add_host_options(with, to);
     add_result_options(with, to);
@@ -312,6 +320,7 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       "  hybridkv simulate qwen3.5-397b --pack 5 --memory 4G --losses\n"
       "  hybridkv simulate qwen3.5-397b --pack 1 --engines {today},{tree}\n"
       "  hybridkv simulate qwen3.5-397b --pack 3 --driver closed_loop --in-flight 32\n"
+      "  hybridkv simulate --model Qwen3.5-35B-A3B --gpu H200 --ttft 1s --tpot 40ms\n"
       "  hybridkv simulate --block-size 272,528,1056 --num-blocks 20000 \\\n"
       "      --state-groups 1 --trace trace.jsonl\n"
       "  hybridkv simulate --block-size 528 --num-blocks 20000 --state-groups 1 \\\n"

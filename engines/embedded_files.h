@@ -10,4 +10,7 @@ namespace hybridkv {
 /// (cmake/EmbedFiles.cmake).
 std::span<const EmbeddedFile> embedded_builders();
 
+/// The clocks of engines, by path below engines/: "vllm/clock.json".
+std::span<const EmbeddedFile> embedded_clocks();
+
 }  // namespace hybridkv

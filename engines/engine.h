@@ -8,6 +8,7 @@
 #include "engines/command_grammar.h"
 #include "engines/conformance.h"
 #include "engines/emit.h"
+#include "engines/engine_clock.h"
 #include "engines/search_axes.h"
 #include "engines/serve.h"
 #include "engines/start.h"
@@ -37,6 +38,7 @@ struct Engine {
   const EngineStart* start = nullptr;  ///< what it takes and prints as it starts
   const EngineLog* log = nullptr;      ///< how the log of a start is read
   const Conformance* conformance = nullptr;  ///< how its own code is asked for our figures, where it is installed
+  const EngineClock* clock = nullptr;  ///< how long its steps take; null: nobody measured it
   const CommandGrammar* command = nullptr;  ///< how a command line that starts it is read
   /// The command line that starts it.
   ServeCommand (*serve)(const Served& served) = nullptr;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "clock/gpu_speed.h"
 #include "planner/backend_profile.h"
 
 namespace hybridkv {
@@ -15,6 +16,7 @@ struct Gpu {
   std::string_view name;
   std::int64_t total_bytes = 0;  ///< as the driver reports it, less than what is sold
   std::optional<BackendProfile> profile;  ///< of the kernels that engines choose on it; nothing: the scenario says it
+  GpuSpeed speed = {};  ///< by its datasheet; all 0: not known
 };
 
 /// All that are known.

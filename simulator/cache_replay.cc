@@ -11,6 +11,7 @@
 #include "simulator/losses/snapshot_ledger.h"
 #include "simulator/losses/tree_ledger.h"
 #include "simulator/recording/block_recorder.h"
+#include "simulator/schedule/served_replay.h"
 #include "simulator/tree/tree_scheduler.h"
 
 namespace hybridkv {
@@ -30,7 +31,8 @@ class BlockCacheReplay final : public CacheReplay {
   void consume(const TraceBatch& batch) override { simulation_.consume(batch); }
   void finish() override { stats_ = simulation_.finish(); }
   ReplayResult result() override {
-    return {std::move(stats_), ledger_ ? std::optional(ledger_->stats()) : std::nullopt};
+    const std::optional<ServedTimes> times = stats_.times;
+    return {std::move(stats_), ledger_ ? std::optional(ledger_->stats()) : std::nullopt, times, {}};
   }
 
  private:
@@ -97,7 +99,7 @@ class TreeCacheReplay final : public CacheReplay {
       if (on_record_) on_record_(&record, ledger_ ? &loss : nullptr);
     }
   }
-  ReplayResult result() override { return {stats_, ledger_ ? std::optional(ledger_->stats()) : std::nullopt}; }
+  ReplayResult result() override { return {stats_, ledger_ ? std::optional(ledger_->stats()) : std::nullopt, {}, {}}; }
 
  private:
   TreeRecord run(const TraceRequest& request, std::span<const TokenRun> prompt) {
@@ -133,7 +135,7 @@ class TreeLoopReplay final : public CacheReplay {
   void finish() override {
     while (scheduler_.num_in_flight() > 0) step();
   }
-  ReplayResult result() override { return {stats_, std::nullopt}; }
+  ReplayResult result() override { return {stats_, std::nullopt, {}, {}}; }
 
  private:
   void step() {
@@ -175,7 +177,7 @@ class SlotCacheReplay final : public CacheReplay {
       if (on_record_) on_record_(&record, ledger_ ? &loss : nullptr);
     }
   }
-  ReplayResult result() override { return {stats_, ledger_ ? std::optional(ledger_->stats()) : std::nullopt}; }
+  ReplayResult result() override { return {stats_, ledger_ ? std::optional(ledger_->stats()) : std::nullopt, {}, {}}; }
 
  private:
   SlotRecord run(const TraceRequest& request, std::span<const TokenRun> prompt) {
@@ -221,7 +223,7 @@ class SnapshotsReplay final : public CacheReplay {
       if (on_record_) on_record_(&record, ledger_ ? &loss : nullptr);
     }
   }
-  ReplayResult result() override { return {stats_, ledger_ ? std::optional(ledger_->stats()) : std::nullopt}; }
+  ReplayResult result() override { return {stats_, ledger_ ? std::optional(ledger_->stats()) : std::nullopt, {}, {}}; }
 
  private:
   SnapshotRecord run(const TraceRequest& request, std::span<const TokenRun> prompt) {
@@ -276,7 +278,21 @@ bool tree_decodes(const DriverSpec& driver) {
   return driver.kind == DriverKind::closed_loop;
 }
 
-void check_replay(const SimulationSpec& spec) {
+namespace {
+
+/// How a cache without time is replayed for a clock: one request to its end, with its output, after the other.
+SimulationSpec untimed(const SimulationSpec& spec) {
+  SimulationSpec one = spec;
+  if (std::holds_alternative<CacheGeometry>(spec.cache)) return one;
+  const bool decodes = !std::holds_alternative<SlotCache>(spec.cache);
+  one.driver = {.kind = decodes ? DriverKind::closed_loop : DriverKind::one_at_a_time};
+  return one;
+}
+
+}  // namespace
+
+void check_replay(const SimulationSpec& asked) {
+  const SimulationSpec spec = asked.driver.clock ? untimed(asked) : asked;
   if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache)) return validate(*blocks);
   if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) {
     check_tree_losses(spec);
@@ -288,7 +304,9 @@ void check_replay(const SimulationSpec& spec) {
   std::get<SlotCache>(spec.cache).settings.check();
 }
 
-std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec) {
+namespace {
+
+std::unique_ptr<CacheReplay> make_untimed(const SimulationSpec& spec) {
   if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache))
     return std::make_unique<BlockCacheReplay>(*blocks, spec);
   if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) {
@@ -298,6 +316,79 @@ std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec) {
   }
   if (const auto* slots = std::get_if<SlotCache>(&spec.cache)) return std::make_unique<SlotCacheReplay>(*slots, spec);
   return std::make_unique<SnapshotsReplay>(std::get<SnapshotCache>(spec.cache), spec);
+}
+
+/// What every record says of a request: how it ended, and what of its prompt was found.
+struct FoundTokens {
+  RequestStatus status = RequestStatus::ok;
+  std::int64_t tokens = 0;
+};
+
+FoundTokens found_of(const RecordView& view) {
+  return std::visit([](const auto* record) { return FoundTokens{record->status, record->hit_tokens}; }, view);
+}
+
+/// A replay by a clock. Pools of blocks know it themselves; for the others the requests go through the engine's steps
+/// with what was found of each. Beside it runs what would be without any cache of prefixes.
+class TimedReplay final : public CacheReplay {
+ public:
+  explicit TimedReplay(const SimulationSpec& spec)
+      : has_own_times_(std::holds_alternative<CacheGeometry>(spec.cache)),
+        served_(spec.driver),
+        uncached_(spec.driver),
+        longest_(max_model_len_of(spec.cache)) {
+    SimulationSpec inner = untimed(spec);
+    if (!has_own_times_)
+      inner.on_record = [this, tell = spec.on_record](const RecordView& record, const ReuseLoss* loss) {
+        found_.push_back(found_of(record));
+        if (tell) tell(record, loss);
+      };
+    inner_ = make_untimed(inner);
+  }
+  void consume(const TraceBatch& batch) override {
+    found_.clear();
+    inner_->consume(batch);
+    std::size_t at = 0;
+    for (const TraceRequest& request : batch.requests) {
+      const auto prompt = batch.prompt(request);
+      const auto waits_for = batch.waits_for(request);
+      if (!has_own_times_) {
+        const FoundTokens& found = found_.at(at++);
+        served_.consume(request, prompt, waits_for,
+                        found.status == RequestStatus::ok ? std::optional(found.tokens) : std::nullopt);
+      }
+      uncached_.consume(request, prompt, waits_for,
+                        refused_for_length(request.input_length, longest_) ? std::nullopt : std::optional(no_tokens));
+    }
+  }
+  void finish() override {
+    inner_->finish();
+    if (!has_own_times_) times_ = served_.finish();
+    without_ = uncached_.finish();
+  }
+  ReplayResult result() override {
+    ReplayResult result = inner_->result();
+    if (!has_own_times_) result.times = times_;
+    result.uncached = without_;
+    return result;
+  }
+
+ private:
+  static constexpr std::int64_t no_tokens = 0;
+
+  bool has_own_times_;
+  std::unique_ptr<CacheReplay> inner_;
+  ServedReplay served_, uncached_;
+  std::optional<std::int64_t> longest_;
+  std::vector<FoundTokens> found_;  // of the batch at hand, in its order
+  ServedTimes times_, without_;
+};
+
+}  // namespace
+
+std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec) {
+  if (spec.driver.clock) return std::make_unique<TimedReplay>(spec);
+  return make_untimed(spec);
 }
 
 }  // namespace hybridkv

@@ -90,6 +90,8 @@ struct SimulationSpec {
 struct ReplayResult {
   IndexStats index;
   std::optional<LossStats> losses;  ///< where they were asked for
+  std::optional<ServedTimes> times;      ///< with a clock
+  std::optional<ServedTimes> uncached;   ///< with a clock: the same requests without any cache of prefixes
 };
 
 /// A cache under a trace.

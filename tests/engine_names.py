@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-ROOMS = ("base audit layout mamba attention planner transfer simulator verify search measure scenarios ask report python "
+ROOMS = ("base audit layout mamba attention planner transfer clock simulator verify search measure scenarios ask report python "
          "web cli").split()
 
 NAME = re.compile(r"vllm|sglang|jenga|tensorrt|trtllm|llama[._]?cpp|compact-slots|(?<![\w.])0[._]3[23](?!\d)|_0_3[23](?!\d)",

@@ -9,7 +9,8 @@ set(mamba ${layout} mamba)
 set(attention ${layout} attention)
 set(planner ${layout} mamba attention planner)
 set(transfer ${planner} transfer)
-set(simulator ${planner} audit simulator)
+set(clock ${planner} clock)
+set(simulator ${clock} audit simulator)
 set(verify ${simulator} transfer verify)
 set(measure ${planner} measure)
 set(engines ${simulator} engines)
@@ -31,14 +32,14 @@ set(report_values planner/allocated_tensors.h planner/evidence.h planner/tensor_
 # Questions that headers of `ask` bring along with their answers, asked by nobody in `report`.
 set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_packs capacity_at request_demand bytes_of
   bind_views choose_order possible_orders layers_in_allocation geometry_of run_sweep open_trace checkpoint_positions longest_request verify_plan verify_plans verify_scenario
-  verify_forward compare_backends forward simulate recommend recommend_scenario bench_attention plot_inputs plot_values page_strips
+  served_clock calibrate score_clocks fit_clocks verify_forward compare_backends forward simulate recommend recommend_scenario bench_attention plot_inputs plot_values page_strips
   request_bytes concurrency_curves prefix_stairs hit_rates blocks_in_use engine_requests engine_rates bounds list_models listed doctor
   read_startup_log check_settings possible_settings boot
   memory_budget find_gpu audit_cache audit_recording)
 list(JOIN questions "|" question)
 
 set(wrong "")
-set(rooms base audit layout mamba attention planner transfer simulator verify measure engines scenarios search ask report python web cli)
+set(rooms base audit layout mamba attention planner transfer clock simulator verify measure engines scenarios search ask report python web cli)
 foreach(folder ${rooms} fuzz)
   file(GLOB_RECURSE files "${SOURCE_DIR}/${folder}/*.h" "${SOURCE_DIR}/${folder}/*.cc")
   foreach(file IN LISTS files)

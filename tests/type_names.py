@@ -8,7 +8,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-ROOMS = ("base audit layout mamba attention planner transfer simulator verify search measure engines scenarios ask report "
+ROOMS = ("base audit layout mamba attention planner transfer clock simulator verify search measure engines scenarios ask report "
          "python web cli").split()
 # The same kernel compiled for several processors, each in an object of its own.
 VARIANTS = {"Simd"}

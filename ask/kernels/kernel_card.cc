@@ -20,19 +20,6 @@ constexpr std::string_view card_schema = "hybridkv-kernel-card/1";
 /// Far more than any card has.
 constexpr std::size_t most_card_bytes = std::size_t(16) << 20;
 
-std::string text_of_card(const std::string& file) {
-  const std::unique_ptr<ByteSource> source = open_bytes(file);
-  std::string text;
-  char buffer[1 << 14];
-  while (const std::size_t bytes = source->read(buffer, sizeof buffer)) {
-    text.append(buffer, bytes);
-    if (text.size() > most_card_bytes)
-      throw InputError(fmt::format("{}: is larger than {} bytes, so no card of a kernel", source->name(),
-                                   most_card_bytes));
-  }
-  return text;
-}
-
 /// The values of a card, with messages that name the file and the key.
 class CardReader {
  public:
@@ -110,7 +97,7 @@ std::string KernelCard::title() const {
 
 KernelCard read_kernel_card(const std::string& file) {
   const CardReader reader(file);
-  const json root = json::parse(text_of_card(file), nullptr, false);
+  const json root = json::parse(whole_text(file, most_card_bytes, "card of a kernel"), nullptr, false);
   if (root.is_discarded() || !root.is_object()) throw InputError(file + ": is no JSON object, so no card of a kernel");
   if (reader.text(root, "schema") != card_schema)
     reader.refuse("schema", fmt::format("is '{}', and {} is read", reader.text(root, "schema"), card_schema));

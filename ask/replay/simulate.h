@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/clock/timed_replay.h"
 #include "ask/replay/layout_bound.h"
 #include "scenarios/scenario.h"
 #include "simulator/schedule/overload.h"
@@ -20,6 +21,7 @@ inline constexpr std::int64_t most_listed_requests = 12;
 struct SimulateQuestion {
   SimulateRequest request;
   std::vector<AnyCache> caches;  ///< at least one, all of one index; names of their own tell them apart
+  std::optional<TimedAnswer> timed;  ///< where the replay goes by a clock, set_clock
 };
 
 /// One request of a short trace.
@@ -52,6 +54,7 @@ struct SimulateAnswer {
   std::int64_t prompt_tokens = 0;      ///< of the whole trace
   std::int64_t bad_lines = 0;          ///< of the trace file, skipped
   std::vector<ReplayedCache> caches;
+  std::optional<TimedAnswer> timed;    ///< by which clock; nothing: by none
 };
 
 /// What is called while a simulation runs. Each may be empty.

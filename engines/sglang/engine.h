@@ -18,6 +18,14 @@ inline constexpr EngineAxis axes_of_sglang[] = {
     {&search_axis::page_sizes, tried<1, 64>},
     {&search_axis::track_intervals, tried<64, 128, 256, 512, 1024>}};
 
+/// Steps of SGLang have prompts alone while some wait. Source: SGLang Scheduler.get_next_batch_to_run.
+inline constexpr EngineClock clock_of_sglang{.name = "sglang",
+                                             .file = "sglang/clock.json",
+                                             .prompts_alone = true,
+                                             .reserves_outputs = true,
+                                             .memory_share = 0.95,
+                                             .bench = bench_sglang};
+
 /// SGLang 0.5.23.
 inline constexpr Engine sglang_0_5_23{.rules = &rules_of_sglang_0_5_23,
                                       .replay = tree_cache_of,
@@ -25,6 +33,7 @@ inline constexpr Engine sglang_0_5_23{.rules = &rules_of_sglang_0_5_23,
                                       .axes = axes_of_sglang,
                                       .log = &log_of_sglang,
                                       .conformance = &conformance_of_sglang,
+                                      .clock = &clock_of_sglang,
                                       .command = &command_of_sglang,
                                       .serve = serve_sglang,
                                       .own_settings = sglang_settings};

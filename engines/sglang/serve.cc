@@ -116,4 +116,11 @@ ServeCommand serve_sglang(const Served& served) {
   return serve;
 }
 
+std::string bench_sglang(const LoadTestQuestion& question) {
+  return fmt::format(
+      "python -m sglang.bench_serving --backend sglang --model {} --dataset-name random --random-input-len {} "
+      "--random-output-len {} --random-range-ratio 1 --max-concurrency {} --num-prompts {} --output-file {}",
+      question.model, question.input, question.output, question.concurrency, question.requests, question.file);
+}
+
 }  // namespace hybridkv

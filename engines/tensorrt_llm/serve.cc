@@ -134,4 +134,11 @@ ServeCommand serve_tensorrt_llm(const Served& served) {
   return serve;
 }
 
+std::string bench_tensorrt_llm(const LoadTestQuestion& question) {
+  return fmt::format(
+      "vllm bench serve --backend openai --model {} --dataset-name random --random-input-len {} --random-output-len {} "
+      "--ignore-eos --max-concurrency {} --num-prompts {} --save-result --result-filename {}",
+      question.model, question.input, question.output, question.concurrency, question.requests, question.file);
+}
+
 }  // namespace hybridkv

@@ -18,6 +18,11 @@ inline constexpr EngineAxis axes_of_vllm_0_33[] = {{&search_axis::packs, tried<1
 inline constexpr EngineAxis axes_of_vllm_2026_06[] = {{&search_axis::packs}, {&search_axis::block_sizes}, all_modes,
                                                       {&search_axis::match_units}, {&search_axis::retentions}};
 
+/// Steps of vLLM take every decoding sequence, then tokens of prompts up to the budget. Source: vLLM
+/// Scheduler.schedule.
+inline constexpr EngineClock clock_of_vllm{
+    .name = "vllm", .file = "vllm/clock.json", .memory_share = 0.9, .bench = bench_vllm};
+
 /// vLLM 0.33.0.
 inline constexpr Engine vllm_0_33{.rules = &rules_of_vllm_0_33,
                                   .blocks = &match_unit_rules,
@@ -27,6 +32,7 @@ inline constexpr Engine vllm_0_33{.rules = &rules_of_vllm_0_33,
                                   .start = &start_of_vllm,
                                   .log = &log_of_vllm_0_33,
                                   .conformance = &conformance_of_vllm_0_33,
+                                  .clock = &clock_of_vllm,
                                   .command = &command_of_vllm,
                                   .serve = serve_vllm,
                                   .emit = emit_vllm_builder,

@@ -179,4 +179,11 @@ ServeCommand serve_vllm(const Served& served) {
   return serve;
 }
 
+std::string bench_vllm(const LoadTestQuestion& question) {
+  return fmt::format(
+      "vllm bench serve --model {} --dataset-name random --random-input-len {} --random-output-len {} --ignore-eos "
+      "--max-concurrency {} --num-prompts {} --save-result --result-filename {}",
+      question.model, question.input, question.output, question.concurrency, question.requests, question.file);
+}
+
 }  // namespace hybridkv

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engines/engine_clock.h"
 #include "engines/serve.h"
 
 namespace hybridkv {
@@ -12,5 +13,8 @@ std::vector<EngineSetting> vllm_settings(const BlockChoice& choice);
 
 /// The mode and the size of blocks, with their flags.
 std::vector<EngineSetting> vllm_planned_settings(const PlannedChoice& choice);
+
+/// Its own load test. Source: vLLM 0.33, vllm bench serve --help.
+std::string bench_vllm(const LoadTestQuestion& question);
 
 }  // namespace hybridkv

@@ -36,8 +36,13 @@ std::string block_driver_text(const DriverSpec& driver) {
   switch (driver.kind) {
     case DriverKind::one_at_a_time: return "one request at a time in the order of the trace, prefill only";
     case DriverKind::closed_loop:
+      if (driver.clock)
+        return fmt::format("closed loop, {} in flight, by a clock", human_plural(driver.in_flight, "request"));
       return fmt::format("closed loop, {} in flight, prefill and decode", human_plural(driver.in_flight, "request"));
     case DriverKind::open_loop:
+      if (driver.clock)
+        return driver.rate == 1 ? "open loop by timestamps, by a clock"
+                                : fmt::format("open loop by timestamps, {:g} times as fast, by a clock", driver.rate);
       return fmt::format("open loop by timestamps; {} s a prefill token, {} s a decode step, {} s a copied state",
                          driver.cost.per_prefill_token, driver.cost.per_decode_step, driver.cost.per_copied_state);
   }
@@ -280,7 +285,7 @@ std::vector<Block> held_blocks(const SimulateAnswer& answer) {
     if (answer.requests > most_listed_requests)
       add_section(blocks, "Over time", series_table(stats, answer.driver.kind));
   }
-  if (answer.driver.kind == DriverKind::open_loop) add_section(blocks, "Waiting", latency_table(answer));
+  if (answer.driver.kind == DriverKind::open_loop && !answer.timed) add_section(blocks, "Waiting", latency_table(answer));
   if (std::optional<Table> copies = copies_table(answer)) {
     add_section(blocks, "Exact copies of earlier prompts", std::move(copies));
     blocks.emplace_back(

@@ -11,6 +11,7 @@
 #include "report/replay/index_report.h"
 #include "report/replay/loss_report.h"
 #include "report/replay/replay_text.h"
+#include "report/replay/times_report.h"
 #include "report/replay/upper_bounds.h"
 
 namespace hybridkv {
@@ -77,6 +78,7 @@ Document simulate_report(const SimulateAnswer& answer) {
   facts.entries.insert(facts.entries.end(), index.facts.begin(), index.facts.end());
   if (answer.bad_lines > 0) facts.entries.emplace_back("skipped", human_plural(answer.bad_lines, "damaged line"));
   document.blocks.emplace_back(std::move(facts));
+  if (answer.timed) add_times(document, answer);
   document.blocks.emplace_back(Heading{"What is found again"});
   document.blocks.emplace_back(std::move(index.hits));
   if (Listing warned = warnings(answer, index.warnings); !warned.items.empty())
@@ -100,7 +102,7 @@ Document simulate_report(const SimulateAnswer& answer) {
 Table simulate_table(const SimulateAnswer& answer) { return reporter_of(answer).table(answer); }
 
 std::string render_simulate(const SimulateAnswer& answer, Format format, const Style& style) {
-  if (format == Format::csv) return render_csv(with_losses(simulate_table(answer), losses_of(answer)));
+  if (format == Format::csv) return render_csv(with_times(with_losses(simulate_table(answer), losses_of(answer)), answer));
   if (format != Format::json) return render_people(simulate_report(answer), format, style);
   const IndexReporter& index = reporter_of(answer);
   nlohmann::ordered_json json;
@@ -115,6 +117,7 @@ std::string render_simulate(const SimulateAnswer& answer, Format format, const S
   for (std::size_t i = 0; i < answer.caches.size(); ++i) {
     const ReplayedCache& cache = answer.caches[i];
     json["caches"][i].update(index.extras(cache));
+    if (answer.timed) json["caches"][i]["times"] = times_json(answer, cache);
     if (cache.losses) json["caches"][i]["losses"] = losses_json(*cache.losses);
     if (!cache.requests.empty()) json["caches"][i]["per_request"] = index.requests(cache);
   }

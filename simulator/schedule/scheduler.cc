@@ -53,12 +53,19 @@ StepWork Scheduler::schedule(double now) {
   cache_.begin_step();
   StepWork work;
   const std::int64_t copied_before = cache_.copied_states();
+  const auto host_before = windows_ ? cache_.host_stats() : std::nullopt;
+  const double loaded_before = host_before ? host_before->load_seconds : 0;
   std::int64_t budget = cache_.geometry().max_num_batched_tokens;
   for (const auto& request : running_) request->scheduled_tokens = 0;
   served_running_ = served_inside_prompt_ = false;
   if (serve_running(budget, work, now)) serve_waiting(budget, work, now);
   if (work.idle() && !running_.empty()) end_stuck(work, now);
   work.copied_states = cache_.copied_states() - copied_before;
+  if (windows_) {
+    const std::int64_t groups = std::max<std::int64_t>(1, cache_.geometry().state_groups);
+    work.batch.copied_states = static_cast<double>(work.copied_states) / static_cast<double>(groups);
+    if (const auto host = cache_.host_stats()) work.batch.loaded_seconds = host->load_seconds - loaded_before;
+  }
   return work;
 }
 
@@ -68,6 +75,14 @@ void Scheduler::count(const ActiveRequest& request, StepWork& work) const {
   } else {
     ++work.decoded_requests;
   }
+  if (!windows_) return;
+  const auto before = static_cast<double>(request.computed_tokens);
+  if (!request.prefilling()) {
+    add_decode(work.batch, before + 1, *windows_, static_cast<double>(cache_.geometry().speculative_tokens));
+    return;
+  }
+  add_prompt(work.batch, static_cast<double>(request.scheduled_tokens), before, *windows_);
+  if (request.computed_tokens + request.scheduled_tokens >= request.prefill_tokens) work.batch.sampled += 1;
 }
 
 ChunkQuestion Scheduler::asked_of(const ActiveRequest& request, std::int64_t start, std::int64_t branch) const {

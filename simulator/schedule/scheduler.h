@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -52,6 +54,8 @@ class Scheduler {
   std::int64_t num_waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
   std::int64_t num_in_flight() const { return num_running() + num_waiting(); }
   std::int64_t num_preemptions() const { return preemptions_; }
+  /// From now on steps say what they compute, for a clock whose model has these windows.
+  void count_batches(const std::array<std::int64_t, most_windows>& windows) { windows_ = windows; }
   /// Running requests in the order of admission.
   std::span<const std::unique_ptr<ActiveRequest>> running() const { return running_; }
 
@@ -106,6 +110,7 @@ class Scheduler {
   std::vector<std::unique_ptr<ActiveRequest>> ended_;  // kept for reuse
   std::int64_t preemptions_ = 0;
   std::int64_t lookahead_;           // tokens that keys look ahead
+  std::optional<std::array<std::int64_t, most_windows>> windows_;  // where batches are counted
   bool served_running_ = false;      // of the step under way: was a running request scheduled,
   bool served_inside_prompt_ = false;// and one inside its prompt
 };

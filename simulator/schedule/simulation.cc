@@ -21,7 +21,9 @@ DriverSpec checked(const DriverSpec& driver) {
                                     std::pair{cost.per_copied_state, "per_copied_state"}})
     if (!(value >= 0 && value < 1e9))
       throw SpecError(fmt::format("driver.cost.{}", name), fmt::format("is a number of seconds >= 0, not {}", value));
-  if (driver.kind == DriverKind::open_loop && cost.per_prefill_token + cost.per_decode_step <= 0)
+  if (!(driver.rate > 0 && driver.rate < 1e9))
+    throw SpecError("driver.rate", fmt::format("is a number above 0, not {}", driver.rate));
+  if (driver.kind == DriverKind::open_loop && !driver.clock && cost.per_prefill_token + cost.per_decode_step <= 0)
     throw SpecError("driver.cost", "the open loop needs seconds per prefill token or per decode step above 0");
   return driver;
 }
@@ -54,14 +56,18 @@ Simulation::Simulation(const CacheGeometry& geometry, const DriverSpec& driver,
     : driver_(checked(driver)),
       on_record_(std::move(on_record)),
       scheduler_(geometry, driver.kind == DriverKind::one_at_a_time,
-                 [this](const RequestRecord& ended) { record(ended); }) {
+                 [this](const RequestRecord& ended) { record(ended); }),
+      times_(driver.limits) {
+  if (driver_.clock) scheduler_.count_batches(driver_.clock->windows());
   stats_.geometry = geometry;
   stats_.arenas.resize(static_cast<std::size_t>(geometry.num_arenas()));
   stats_.modelled = rules_in_play(geometry, driver_);
 }
 
 void Simulation::consume(const TraceBatch& batch) {
-  for (const TraceRequest& request : batch.requests) {
+  for (const TraceRequest& traced : batch.requests) {
+    TraceRequest request = traced;
+    request.arrival_seconds /= driver_.rate;
     if (driver_.kind == DriverKind::open_loop) {
       if (request.arrival_seconds < last_arrival_)
         throw InputError(fmt::format("the open loop needs a trace in order of time: request {} arrives at {} s, an "
@@ -130,7 +136,13 @@ void Simulation::step() {
   ++stats_.steps;
   sample();
   if (after_schedule) after_schedule();
-  clock_ += driver_.cost.step_seconds(work);
+  if (driver_.clock) {
+    const StepParts parts = driver_.clock->parts(work.batch);
+    times_.add_steps(parts, 1);
+    clock_ += parts.total();
+  } else {
+    clock_ += driver_.cost.step_seconds(work);
+  }
   scheduler_.complete(clock_);
   if (after_step) after_step();
 }
@@ -166,7 +178,20 @@ void Simulation::sample() {
                      .evictions = cache.evictions()});
 }
 
-void Simulation::record(const RequestRecord& ended) {
+void Simulation::record(const RequestRecord& from_scheduler) {
+  RequestRecord ended = from_scheduler;
+  if (driver_.clock && ended.status == RequestStatus::ok) {
+    // What lies between the client and the scheduler.
+    ended.first_token_seconds += driver_.clock->first_token_seconds();
+    ended.finish_seconds += driver_.clock->first_token_seconds();
+    times_.add({.arrival = ended.arrival_seconds,
+                .admitted = ended.arrival_seconds + ended.queue_seconds,
+                .first_token = ended.arrival_seconds + ended.first_token_seconds,
+                .end = ended.arrival_seconds + ended.finish_seconds,
+                .prompt = ended.input_length,
+                .found = ended.hit_tokens,
+                .generated = ended.generated});
+  }
   if (driver_.kind == DriverKind::open_loop) waiting_.ended(ended.index, clock_);
   if (const auto copy = predicted_hits_.find(ended.index); copy != predicted_hits_.end()) {
     if (ended.status == RequestStatus::ok) {
@@ -222,6 +247,7 @@ SimulationStats Simulation::finish() {
   stats_.checkpoints_evicted = stats_.pool.checkpoints_evicted;
   stats_.host = scheduler_.cache().host_stats();
   stats_.seconds = clock_;
+  if (driver_.clock) stats_.times = times_;
   return stats_;
 }
 

@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/named_values.h"
+#include "clock/engine_loop.h"
+#include "clock/served_times.h"
 #include "simulator/schedule/copy_counter.h"
 #include "simulator/schedule/dependency_queue.h"
 #include "simulator/schedule/scheduler.h"
@@ -31,7 +34,7 @@ constexpr std::optional<DriverKind> parse_driver_kind(std::string_view name) {
   return value_in(driver_kind_names, name);
 }
 
-/// What a step costs, in seconds, linear in what it does.
+/// What a step costs without a clock, in seconds, linear in what it does.
 struct CostModel {
   double per_prefill_token = 0;  ///< of every prompt token computed
   double per_decode_step = 0;    ///< of every step in which at least one request decodes
@@ -49,6 +52,11 @@ struct DriverSpec {
   DriverKind kind = DriverKind::one_at_a_time;
   std::int64_t in_flight = 1;  ///< K of the closed loop: waiting and running requests together, >= 1
   CostModel cost;              ///< the open loop needs one that advances time
+  std::shared_ptr<const StepClock> clock;  ///< of the model on a machine, in place of cost; null: none
+  /// With a clock: how an engine without pools of blocks puts steps together, and what requests are held against.
+  LoopRules loop;
+  ServiceLimits limits;
+  double rate = 1;             ///< open loop: requests come so many times as fast as the trace says, > 0
   bool operator==(const DriverSpec&) const = default;
 };
 
@@ -98,6 +106,7 @@ class Simulation {
   std::int64_t ended_prompt_tokens_ = 0;  // of the prompts that the engine takes, however they ended
   std::unordered_map<std::int64_t, std::int64_t> predicted_hits_;  // of the copies in flight, by request index
   DependencyQueue waiting_;  // of the open loop
+  ServedTimes times_;        // by a clock
   double clock_ = 0;
   double last_arrival_ = 0;
 };

@@ -9,7 +9,7 @@
 #include "simulator/blocks/modelled_rule.h"
 #include "simulator/pool/block_arena.h"
 #include "simulator/replay_counts.h"
-#include "simulator/schedule/duration_histogram.h"
+#include "clock/served_times.h"
 
 namespace hybridkv {
 
@@ -96,6 +96,7 @@ struct SimulationStats : ReplayCounts {
   DurationHistogram queueing;              ///< arrival to first admission, of the requests that ended ok
   std::vector<TurnStats> turns;            ///< (turn), 0 = unknown, the last one also counts all later turns
   CopyStats copies;
+  std::optional<ServedTimes> times;        ///< with a clock
   TimeSeries series;
 
   /// Tokens that attention alone matched behind the hits, which are those at the first admission.

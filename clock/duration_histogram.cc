@@ -1,4 +1,4 @@
-#include "simulator/schedule/duration_histogram.h"
+#include "clock/duration_histogram.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,126 @@
+#include "ask/clock/clock_score.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "engines/embedded_files.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// Predicted and measured figures, gathered from several fits.
+struct Figures {
+  std::vector<LoadFigures> predicted, measured;
+  void add(const ReplayedRuns& runs, const Coefficients& coefficients) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      predicted.push_back(runs.predicted(i, coefficients));
+      measured.push_back({runs.measured(i).first_token, runs.measured(i).output_token, 0});
+    }
+  }
+  void add(const Figures& more) {
+    predicted.insert(predicted.end(), more.predicted.begin(), more.predicted.end());
+    measured.insert(measured.end(), more.measured.begin(), more.measured.end());
+  }
+  ClockError error() const { return error_of(predicted, measured); }
+};
+
+std::vector<MeasuredRun> runs_of(const std::vector<const MeasuredRow*>& rows) {
+  std::vector<MeasuredRun> runs;
+  for (const MeasuredRow* row : rows) runs.push_back(row->run);
+  return runs;
+}
+
+std::map<std::string, std::vector<const MeasuredRow*>> by_engine(const std::vector<MeasuredRow>& rows) {
+  std::map<std::string, std::vector<const MeasuredRow*>> engines;
+  for (const MeasuredRow& row : rows)
+    if (row.flag.empty() && !row.other_harness) engines[std::string(row.engine->clock->name)].push_back(&row);
+  return engines;
+}
+
+/// The figures of a deployment once its own two runs are known, without these.
+void add_calibrated(Figures& figures, std::vector<const MeasuredRow*> rows, const Coefficients& engine) {
+  constexpr std::size_t fewest = 4;
+  if (rows.size() < fewest) return;
+  const auto order = [](const MeasuredRow* a, const MeasuredRow* b) {
+    const LoadTest &one = a->run.test, &other = b->run.test;
+    return std::tuple(one.concurrency, one.input_tokens, one.output_tokens) <
+           std::tuple(other.concurrency, other.input_tokens, other.output_tokens);
+  };
+  std::stable_sort(rows.begin(), rows.end(), order);
+  const auto last = std::find_if(rows.begin(), rows.end(), [&](const MeasuredRow* row) {
+    return row->run.test.concurrency > rows.front()->run.test.concurrency;
+  });
+  // Of the least concurrency the longest prompts; where all are of one length, the next run.
+  const auto longest = std::max(rows.begin() + 1, last - 1);
+  const std::vector<const MeasuredRow*> own{rows.front(), *longest};
+  rows.erase(longest);
+  rows.erase(rows.begin());
+  figures.add(ReplayedRuns(runs_of(rows)), calibrated(engine, ReplayedRuns(runs_of(own))));
+}
+
+}  // namespace
+
+const ClockFile& clock_of(const Engine& engine) {
+  static const std::map<std::string, ClockFile> clocks = [] {
+    std::map<std::string, ClockFile> all;
+    for (const EmbeddedFile& file : embedded_clocks())
+      all.emplace(file.path, parse_clock(file.text, std::string(file.path)));
+    return all;
+  }();
+  if (engine.clock == nullptr)
+    throw not_known_of(*engine.rules, "how long a step of {} takes", "take an engine that was measured");
+  return clocks.at(std::string(engine.clock->file));
+}
+
+std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows) {
+  std::vector<ClockScore> scores;
+  Figures blind, own;
+  for (const auto& [name, of_engine] : by_engine(rows)) {
+    const Coefficients& engine = clock_of(*of_engine.front()->engine).coefficients;
+    Figures blind_here, own_here;
+    blind_here.add(ReplayedRuns(runs_of(of_engine)), engine);
+    std::map<std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t>,
+             std::vector<const MeasuredRow*>> deployments;
+    for (const MeasuredRow* row : of_engine)
+      deployments[{row->model, row->gpu, row->weights, row->run.split.tensor_parallel, row->run.split.gpus}].push_back(
+          row);
+    for (const auto& [key, of_deployment] : deployments) add_calibrated(own_here, of_deployment, engine);
+    scores.push_back({.name = name, .blind = blind_here.error(), .own = own_here.error()});
+    blind.add(blind_here);
+    own.add(own_here);
+  }
+  scores.push_back({.name = "all", .blind = blind.error(), .own = own.error()});
+  return scores;
+}
+
+std::vector<ClockFile> fit_clocks(const std::vector<MeasuredRow>& rows) {
+  std::vector<ClockFile> clocks;
+  for (const auto& [name, of_engine] : by_engine(rows)) {
+    const ReplayedRuns runs(runs_of(of_engine));
+    ClockFile clock{.engine = name, .coefficients = fit_coefficients(runs)};
+    std::set<std::string> models, gpus;
+    for (const MeasuredRow* row : of_engine) {
+      models.insert(row->model);
+      gpus.insert(row->gpu);
+    }
+    clock.basis = fmt::format("fitted to {} published runs of {} models on {} kinds of GPU", runs.size(),
+                              models.size(), gpus.size());
+    clock.fitted = runs.error(clock.coefficients);
+    Figures apart;
+    for (const std::string& model : models) {
+      std::vector<const MeasuredRow*> seen, unseen;
+      for (const MeasuredRow* row : of_engine) (row->model == model ? unseen : seen).push_back(row);
+      if (!seen.empty()) apart.add(ReplayedRuns(runs_of(unseen)), fit_coefficients(ReplayedRuns(runs_of(seen))));
+    }
+    clock.apart = apart.error();
+    clocks.push_back(clock);
+  }
+  return clocks;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ask/clock/measured_rows.h"
+#include "clock/clock_file.h"
+
+namespace hybridkv {
+
+/// How well clocks predict the runs of a table.
+struct ClockScore {
+  std::string name;    ///< of the engine; "all" of all together
+  ClockError blind;    ///< by the engine's coefficients
+  ClockError own;      ///< with two short runs of each deployment, on the others of it
+  bool operator==(const ClockScore&) const = default;
+};
+
+/// Scores of the rows, by engine and together. Two runs of a deployment are its shortest and its longest prompts at the
+/// least concurrency; deployments with fewer than four rows have none.
+std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows);
+
+/// Clocks fitted anew to the rows of each engine, with their error on its models when the fit has not seen the model.
+std::vector<ClockFile> fit_clocks(const std::vector<MeasuredRow>& rows);
+
+/// The coefficients of the engine as they ship. Throws SpecError where nobody measured it.
+const ClockFile& clock_of(const Engine& engine);
+
+}  // namespace hybridkv

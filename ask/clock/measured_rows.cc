@@ -1,0 +1,220 @@
+#include "ask/clock/measured_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/csv.h"
+#include "base/input_file.h"
+#include "engines/gpus.h"
+
+namespace hybridkv {
+
+namespace {
+
+CsvReader open_csv(const std::string& path) { return {LineReader(open_bytes(path)), input_name(path)}; }
+
+/// What a model computes, whatever its weights are made of. Bytes a parameter by format.
+struct TabledModel {
+  ClockModel work;
+  double kv_elements = 0;
+  std::int64_t kv_heads = 0;       // 0: a latent
+  double conv_elements = 0, ssm_elements = 0;
+  std::map<std::string, std::pair<double, double>> bytes;  // (dense, experts)
+};
+
+TabledModel model_in(const CsvReader& row) {
+  TabledModel model;
+  ClockModel& work = model.work;
+  work.hidden = row.whole("hidden");
+  work.layers = row.whole("layers");
+  const double pair = row.number("attention_flops_per_pair_layer");
+  model.kv_elements = row.number("kv_elements_per_token_layer");
+  const auto add = [&](const char* column, double decode, std::int64_t window) {
+    if (const std::int64_t layers = row.whole(column); layers > 0)
+      work.attention.push_back({.layers = layers, .prefill_flops = pair, .decode_flops = decode, .window = window});
+  };
+  add("full_attention_layers", pair, 0);
+  add("window_layers", pair, row.whole("window"));
+  work.latent_layers = row.whole("mla_layers");
+  const double latent = row.number("query_heads") * (2 * row.number("kv_lora") + row.number("rope_dim"));
+  add("mla_layers", 2 * latent, row.whole("index_topk"));
+  model.kv_heads = work.latent_layers > 0 ? 0 : row.whole("kv_heads");
+  if (const std::int64_t layers = row.whole("gdn_layers"); layers > 0) {
+    work.states.push_back({.layers = layers});
+    model.conv_elements = row.number("conv_elements_per_state");
+    model.ssm_elements = row.number("ssm_elements_per_state");
+  }
+  work.dense_parameters = row.number("mixer_params") + row.number("dense_ffn_params") + row.number("router_params");
+  work.moe_layers = row.whole("moe_layers");
+  work.experts = row.whole("experts");
+  work.experts_per_token = row.whole("experts_per_token");
+  work.expert_parameters = row.number("params_per_expert") * static_cast<double>(work.experts * work.moe_layers);
+  work.head_parameters = row.number("embedding_params");
+  for (const char* format : {"bf16", "fp8", "fp4", "int4"})
+    model.bytes[format] = {row.number(fmt::format("bytes_mixer_{}", format)),
+                           row.number(fmt::format("bytes_expert_{}", format))};
+  return model;
+}
+
+std::map<std::string, TabledModel> read_models(const std::string& path) {
+  std::map<std::string, TabledModel> models;
+  for (CsvReader row = open_csv(path); row.next();) models[row.text("model")] = model_in(row);
+  return models;
+}
+
+/// How a checkpoint of this format is kept: fp8, 4 bits with scales (nvfp4, mxfp4), or 4 bits for kernels that unpack.
+std::string format_of(const std::string& weights) {
+  for (const char* format : {"fp4", "int4", "fp8"})
+    if (weights.find(format) != std::string::npos) return format;
+  return "bf16";
+}
+
+WeightFormat format_in(double bytes, bool unpacked, const GpuSpeed& gpu) {
+  WeightFormat format = weight_format(8 * bytes, gpu);
+  if (unpacked) format.type = ComputeType::bf16;
+  return format;
+}
+
+/// Settings that an engine of a table was started with.
+struct Recipe {
+  std::string engine, model, gpu, weights;  // each begins or has it; empty: any
+  std::int64_t tensor_parallel = 0, below_concurrency = 0;  // 0: any
+  std::int64_t budget = 0;
+  std::int64_t budget_inputs = 0;   // > 0: so many prompts
+  std::int64_t budget_burst = 0;    // > 0: no fewer than the first burst's prompt and so many tokens
+  std::int64_t poll_steps = 1, most_running = 0;
+};
+
+std::vector<Recipe> read_recipes(const std::string& path) {
+  std::vector<Recipe> recipes;
+  for (CsvReader row = open_csv(path); row.next();)
+    recipes.push_back({.engine = row.text("engine"),
+                       .model = row.text("model"),
+                       .gpu = row.text("gpu"),
+                       .weights = row.text("weights"),
+                       .tensor_parallel = row.whole("tensor_parallel"),
+                       .below_concurrency = row.whole("below_concurrency"),
+                       .budget = row.whole("budget"),
+                       .budget_inputs = row.whole("budget_inputs"),
+                       .budget_burst = row.whole("budget_burst"),
+                       .poll_steps = row.whole("poll_steps", 1),
+                       .most_running = row.whole("most_running")});
+  return recipes;
+}
+
+bool fits(const Recipe& recipe, const MeasuredRow& row) {
+  return recipe.engine == row.engine->clock->name && row.model.find(recipe.model) != std::string::npos &&
+         row.gpu.starts_with(recipe.gpu) && row.weights.find(recipe.weights) != std::string::npos &&
+         (recipe.tensor_parallel == 0 || recipe.tensor_parallel == row.run.split.tensor_parallel) &&
+         (recipe.below_concurrency == 0 || row.run.test.concurrency < recipe.below_concurrency);
+}
+
+void apply(const Recipe& recipe, MeasuredRun& run) {
+  const LoadTest& test = run.test;
+  if (recipe.budget > 0) run.rules.budget = recipe.budget;
+  if (recipe.budget_inputs > 0) run.rules.budget = recipe.budget_inputs * test.input_tokens;
+  if (recipe.budget_burst > 0)
+    run.rules.budget = std::max(run.rules.budget, test.concurrency + test.input_tokens + recipe.budget_burst);
+  run.rules.poll_steps = recipe.poll_steps;
+  if (recipe.most_running > 0) run.rules.most_running = recipe.most_running;
+}
+
+/// Bytes a GPU has beside weights and cache: activations, graphs, the context of the driver.
+constexpr double beside_bytes = 4e9;
+
+/// Tokens that the memory of a rank holds, no fewer than one request needs.
+double cache_tokens(const MeasuredRow& row, const Gpu& gpu) {
+  const ClockModel& work = row.run.model;
+  const auto ranks = static_cast<double>(row.run.split.tensor_parallel);
+  const double weights =
+      (work.dense_parameters * work.dense.bytes + 2 * work.head_parameters * 2) / ranks +
+      work.expert_parameters * work.expert.bytes / static_cast<double>(row.run.split.gpus);
+  double token = 0;
+  for (const AttentionWork& layers : work.attention)
+    if (layers.window == 0 || work.latent_layers > 0) token += layers.token_bytes * static_cast<double>(layers.layers);
+  const double memory =
+      row.engine->clock->memory_share * static_cast<double>(gpu.total_bytes) - weights - beside_bytes;
+  const auto request = static_cast<double>(row.run.test.input_tokens + row.run.test.output_tokens);
+  return std::max(memory / token, 1.3 * request);
+}
+
+const Engine* engine_named(const std::string& name) {
+  for (const Engine* engine : all_engines())
+    if (engine->clock != nullptr && engine->clock->name == name) return engine;
+  return nullptr;
+}
+
+/// The card that tables mean: of the A100 the one that they were measured on.
+const Gpu& gpu_named(const std::string& name) { return find_gpu(name == "A100" ? "A100-SXM-80GB" : name); }
+
+MeasuredRow row_of(const CsvReader& csv, const std::map<std::string, TabledModel>& models,
+                   const std::vector<Recipe>& recipes) {
+  MeasuredRow row;
+  row.engine = engine_named(csv.text("engine"));
+  if (row.engine == nullptr) csv.refuse("engine", "is none that has a clock");
+  row.model = csv.text("model");
+  row.gpu = csv.text("gpu");
+  row.weights = csv.text("weights_dtype");
+  row.flag = csv.text("flag");
+  row.other_harness = csv.text("source").starts_with("aic-");
+  const auto found = models.find(row.model);
+  if (found == models.end()) csv.refuse("model", "is not in the table of models");
+  const TabledModel& model = found->second;
+  const Gpu& gpu = gpu_named(row.gpu);
+  MeasuredRun& run = row.run;
+  run.gpu = gpu.speed;
+  run.split = {csv.whole("tensor_parallel", 1), csv.whole("num_gpus", 1)};
+  if (run.split.tensor_parallel < 1 || run.split.gpus < 1) csv.refuse("num_gpus", "and ranks are at least 1");
+  run.test = {.input_tokens = csv.whole("input_tokens"),
+              .output_tokens = csv.whole("output_tokens"),
+              .concurrency = csv.whole("concurrency")};
+  if (run.test.input_tokens < 1 || run.test.output_tokens < 1 || run.test.concurrency < 1)
+    csv.refuse("concurrency", "and lengths are at least 1");
+  run.first_token = csv.number("ttft_ms") * 1e-3;
+  run.output_token = csv.number("tpot_ms") * 1e-3;
+  if (run.first_token <= 0 || run.output_token < 0) csv.refuse("ttft_ms", "is a time above 0");
+
+  run.model = model.work;
+  const std::string format = format_of(row.weights);
+  const auto [dense, experts] = model.bytes.at(format);
+  run.model.dense = format_in(dense, format == "int4", run.gpu);
+  run.model.expert = format_in(experts, format == "int4", run.gpu);
+  // Weights of mxfp4 are multiplied by activations of 8 bits.
+  if (row.weights.starts_with("mxfp4") && run.model.expert.type == ComputeType::fp4)
+    run.model.expert.type = ComputeType::fp8;
+  const auto ranks = static_cast<double>(run.split.tensor_parallel);
+  const double kv_bytes = csv.text("kv_dtype") == "fp8" ? 1 : 2;
+  const double kv_ranks = model.kv_heads == 0 ? 1 : std::min(ranks, static_cast<double>(model.kv_heads));
+  for (AttentionWork& layers : run.model.attention) layers.token_bytes = model.kv_elements * kv_bytes / kv_ranks;
+  for (StateWork& layers : run.model.states) {
+    // The recipes keep states in bf16, but beside weights of bf16 in fp32.
+    const double ssm_bytes = format == "bf16" ? 4 : 2;
+    layers.recurrence = model.ssm_elements / ranks;
+    layers.state_bytes = (model.conv_elements * 2 + model.ssm_elements * ssm_bytes) / ranks;
+  }
+  run.rules.prompts_alone = row.engine->clock->prompts_alone;
+  run.rules.reserves_outputs = row.engine->clock->reserves_outputs;
+  run.rules.most_running = 2048;
+  const auto recipe = std::find_if(recipes.begin(), recipes.end(), [&](const Recipe& one) { return fits(one, row); });
+  if (recipe != recipes.end()) apply(*recipe, run);
+  run.rules.cache_tokens = cache_tokens(row, gpu);
+  return row;
+}
+
+}  // namespace
+
+std::vector<MeasuredRow> read_measured_rows(const RowFiles& files) {
+  const std::map<std::string, TabledModel> models = read_models(files.models);
+  const std::vector<Recipe> recipes = files.recipes ? read_recipes(*files.recipes) : std::vector<Recipe>{};
+  std::vector<MeasuredRow> rows;
+  for (CsvReader csv = open_csv(files.rows); csv.next();) {
+    if (csv.text("mode") != "aggregated" || csv.text("drafts") != "none" || csv.whole("data_parallel", 1) != 1) continue;
+    rows.push_back(row_of(csv, models, recipes));
+  }
+  return rows;
+}
+
+}  // namespace hybridkv

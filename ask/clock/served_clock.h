@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "clock/clock_file.h"
+#include "clock/step_clock.h"
+#include "engines/gpus.h"
+#include "scenarios/scenario.h"
+
+namespace hybridkv {
+
+/// On what a model is served, as far as time goes.
+struct ClockQuestion {
+  std::string gpu;        ///< of find_gpu; empty: no clock is asked for
+  std::int64_t gpus = 0;  ///< of a replica, which share the routed experts; 0: as many as ranks
+  std::string file;       ///< of a clock that `calibrate` wrote; empty: that of the engine
+  bool operator==(const ClockQuestion&) const = default;
+};
+
+/// A clock, and how far it is to be trusted.
+struct ServedClock {
+  std::shared_ptr<const StepClock> clock;
+  ClockFile source;
+  std::string gpu;  ///< as the table of GPUs spells it
+};
+
+/// The clock of a scenario's model and engine on a GPU. Throws InputError for a GPU whose speed is not known, a file
+/// that is no clock or is another engine's, and a model whose parameters are not known; SpecError as not_known_of.
+ServedClock served_clock(const Scenario& scenario, const ClockQuestion& question);
+
+/// Bytes that a rank's GPU has left for the cache beside the model's weights and what engines take; estimated, as
+/// `boot` says of the engines whose starts are known. Throws InputError where nothing is left, with the ranks that work.
+std::int64_t cache_memory(const Scenario& scenario, const Gpu& gpu);
+
+/// What every figure made with it carries: "by the clock of vllm, fitted to 199 published runs …; error on models that
+/// it had not seen: 25 % of a first token, 13 % of a time per output token (median)".
+std::string clock_label(const ServedClock& served);
+
+}  // namespace hybridkv

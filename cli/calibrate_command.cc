@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "ask/clock/calibrate.h"
+#include "ask/clock/clock_score.h"
+#include "base/output_file.h"
+#include "base/printable.h"
+#include "cli/clock_options.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/output.h"
+#include "cli/scenario_options.h"
+#include "report/calibrate_report.h"
+
+namespace hybridkv {
+
+namespace {
+
+struct CalibrateOptions {
+  ScenarioOptions scenario;
+  ClockOptions clock;
+  std::vector<std::string> benches;
+  std::string rows, models, recipes;
+  bool fit = false;
+  std::string output_file;
+  Overwrite overwrite = Overwrite::no;
+  OutputOptions output;
+};
+
+void write_clock(const CalibrateOptions& options, const ClockFile& clock, const std::vector<std::string>& inputs) {
+  refuse_overwriting(options.output_file, {options.overwrite, inputs});
+  write_file(options.output_file, clock_text(clock));
+}
+
+int run_rows(const CalibrateOptions& options) {
+  if (options.models.empty())
+    throw InputError("--rows: what the models of the table compute is said by --models FILE (docs/clock.md)");
+  const RowFiles files{.rows = options.rows,
+                       .models = options.models,
+                       .recipes = options.recipes.empty() ? std::nullopt : std::optional(options.recipes)};
+  const std::vector<MeasuredRow> rows = read_measured_rows(files);
+  if (!options.fit) {
+    write_output(render_clock_score(score_clocks(rows), options.output.format(), options.output.style()));
+    return exit_fine;
+  }
+  std::string text;
+  for (const ClockFile& clock : fit_clocks(rows)) text += clock_text(clock);
+  write_output(text);
+  return exit_fine;
+}
+
+int run_calibrate(const CalibrateOptions& options) {
+  if (!options.rows.empty()) return run_rows(options);
+  for (const auto& [flag, given] : {std::pair{"--fit", options.fit},
+                                    {"--models", !options.models.empty()},
+                                    {"--recipes", !options.recipes.empty()}})
+    if (given) throw InputError(fmt::format("{} belongs to a table of measured runs; give it by --rows FILE", flag));
+  const std::optional<TimedQuestion> timed = timed_question(options.clock);
+  if (!timed) throw InputError("say on what the model is served by --gpu NAME, or give a table of runs by --rows FILE");
+  CalibrateQuestion question{.scenario = read_scenario_on(options.scenario, timed),
+                             .served = timed->served,
+                             .benches = options.benches};
+  if (!options.output_file.empty() && options.benches.empty())
+    throw InputError("--output: there is nothing to calibrate by; give load tests by --bench FILE");
+  const CalibrateAnswer answer = calibrate(question);
+  if (!options.output_file.empty()) {
+    std::vector<std::string> inputs = inputs_of(question.scenario);
+    inputs.insert(inputs.end(), options.benches.begin(), options.benches.end());
+    write_clock(options, answer.served.source, inputs);
+  }
+  write_output(render_calibrate(answer, options.output.format(), options.output.style()));
+  return exit_fine;
+}
+
+}  // namespace
+
+void add_calibrate_command(CLI::App& app, CommandAction& action) {
+  CLI::App* command = app.add_subcommand("calibrate", "Move the clock of an engine to a deployment by two load tests");
+  const auto options = std::make_shared<CalibrateOptions>();
+  add_scenario_options(*command, options->scenario);
+  add_served_options(*command, options->clock);
+  command
+      ->add_option("--bench", options->benches, "result of a load test of the server, JSON; may be repeated")
+      ->type_name("FILE");
+  command->add_option("--output,-o", options->output_file, "the clock, for --clock of other commands")
+      ->type_name("FILE");
+  add_force_option(*command, options->overwrite);
+  command->add_option("--rows", options->rows, "CSV of measured runs, to score the clocks of engines by")
+      ->type_name("FILE");
+  command->add_option("--models", options->models, "CSV of what the models of --rows compute")->type_name("FILE");
+  command->add_option("--recipes", options->recipes, "CSV of the settings that their engines had")->type_name("FILE");
+  command->add_flag("--fit", options->fit, "fit the clocks to --rows anew, and print them");
+  add_output_options(*command, options->output);
+  command->footer(
+      "Without a load test it says which two to run, and how far the clock of the\n"
+      "engine is to be trusted without them (docs/clock.md).\n"
+      "\nExamples:\n"
+      "  hybridkv calibrate --model Qwen3.5-35B-A3B --gpu H200\n"
+      "  hybridkv calibrate --model Qwen3.5-35B-A3B --gpu H200 \\\n"
+      "      --bench short.json --bench long.json -o clock.json\n"
+      "  hybridkv calibrate --rows measured.csv --models models.csv");
+  command->callback([options, &action] { action = [options] { return run_calibrate(*options); }; });
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,105 @@
+#include "cli/clock_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ask/clock/served_clock.h"
+#include "base/error.h"
+#include "cli/offers.h"
+#include "engines/gpus.h"
+#include "scenarios/number.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// "40ms", "1s", "0.5": seconds.
+double duration_of(const char* flag, const std::string& text) {
+  std::string_view number = text;
+  double unit = 1;
+  for (const auto& [suffix, seconds] : {std::pair<std::string_view, double>{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}})
+    if (number.ends_with(suffix)) {
+      number.remove_suffix(suffix.size());
+      unit = seconds;
+      break;
+    }
+  const ParsedReal value = parse_real(std::string(number));
+  if (!value.problem.empty() || !(value.value > 0))
+    throw InputError(fmt::format("{} {}: is no time; write it like 40ms or 1.5s", flag, text));
+  return value.value * unit;
+}
+
+double positive(const char* flag, const std::string& text, std::string_view suffix, const char* way) {
+  std::string_view number = text;
+  if (!suffix.empty() && number.ends_with(suffix)) number.remove_suffix(suffix.size());
+  const ParsedReal value = parse_real(std::string(number));
+  if (!value.problem.empty() || !(value.value > 0))
+    throw InputError(fmt::format("{} {}: must be a number above 0{}", flag, text, way));
+  return value.value;
+}
+
+bool says_memory(const ScenarioOptions& options) {
+  const auto flags = given_flags(options);
+  return !options.scenario.empty() ||
+         std::any_of(flags.begin(), flags.end(), [](const auto& flag) { return flag.first == "--memory"; }) ||
+         std::any_of(options.overrides.begin(), options.overrides.end(), [](const std::string& assignment) {
+           return assignment.starts_with("engine.memory=") || assignment.starts_with("engine.num_blocks=");
+         });
+}
+
+}  // namespace
+
+void add_served_options(CLI::App& command, ClockOptions& options) {
+  std::vector<std::string> gpus;
+  for (const Gpu& gpu : known_gpus()) gpus.emplace_back(gpu.name);
+  command.add_option("--gpu", options.gpu, "by the clock: times on this GPU, H200, B200 … (docs/clock.md)")
+      ->check(offers({gpus}))
+      ->type_name("NAME");
+  command.add_option("--gpus", options.gpus, "of a replica (default: as many as ranks)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
+  command.add_option("--clock", options.clock, "of hybridkv calibrate, in place of the engine's")->type_name("FILE");
+}
+
+void add_clock_options(CLI::App& command, ClockOptions& options) {
+  add_served_options(command, options);
+  command.add_option("--ttft", options.ttft, "limit of the first token: 1s, 500ms")->type_name("TIME");
+  command.add_option("--tpot", options.tpot, "limit of each further token: 40ms")->type_name("TIME");
+  command.add_option("--rate", options.rate, "requests come so many times as fast: 2x, 0.5x")->type_name("FACTOR");
+  command.add_option("--price", options.price, "of a GPU and hour, for the price of a million tokens")
+      ->type_name("MONEY");
+}
+
+std::optional<TimedQuestion> timed_question(const ClockOptions& options) {
+  if (options.gpu.empty()) {
+    for (const auto& [flag, given] : {std::pair{"--gpus", options.gpus != 0},
+                                      {"--clock", !options.clock.empty()},
+                                      {"--ttft", !options.ttft.empty()},
+                                      {"--tpot", !options.tpot.empty()},
+                                      {"--rate", !options.rate.empty()},
+                                      {"--price", !options.price.empty()}})
+      if (given) throw InputError(fmt::format("{} belongs to a replay by a clock; say on what by --gpu NAME", flag));
+    return std::nullopt;
+  }
+  TimedQuestion question{.served = {.gpu = options.gpu, .gpus = options.gpus, .file = options.clock}};
+  if (!options.ttft.empty()) question.limits.first_token = duration_of("--ttft", options.ttft);
+  if (!options.tpot.empty()) question.limits.output_token = duration_of("--tpot", options.tpot);
+  if (!options.rate.empty()) question.rate = positive("--rate", options.rate, "x", "; write it like 2x");
+  if (!options.price.empty()) question.price_per_gpu_hour = positive("--price", options.price, "", "");
+  return question;
+}
+
+Scenario read_scenario_on(const ScenarioOptions& options, const std::optional<TimedQuestion>& timed) {
+  if (!timed || says_memory(options)) return read_scenario(options);
+  const Gpu& gpu = find_gpu(timed->served.gpu);
+  ScenarioOptions with_memory = options;
+  with_memory.flags.push_back({"engine.memory", std::to_string(gpu.total_bytes), "--gpu " + timed->served.gpu});
+  Scenario scenario = read_scenario(with_memory);
+  set_memory(scenario.engine, cache_memory(scenario, gpu));
+  return scenario;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "ask/clock/timed_replay.h"
+#include "cli/scenario_options.h"
+
+namespace hybridkv {
+
+/// Flags of a replay by a clock, as they are typed.
+struct ClockOptions {
+  std::string gpu, clock, ttft, tpot, rate, price;
+  std::int64_t gpus = 0;
+};
+
+/// Adds --gpu, --gpus and --clock to a command.
+void add_served_options(CLI::App& command, ClockOptions& options);
+
+/// Adds --gpu, --gpus, --clock, --ttft, --tpot, --rate and --price to a command.
+void add_clock_options(CLI::App& command, ClockOptions& options);
+
+/// What they ask; nothing without --gpu. Throws InputError for values that are none, and for the others without --gpu.
+std::optional<TimedQuestion> timed_question(const ClockOptions& options);
+
+/// The scenario of a command with a GPU: where nobody says the memory of the cache, what the GPU has left beside the
+/// model's weights. Throws as read_scenario, and InputError where nothing is left.
+Scenario read_scenario_on(const ScenarioOptions& options, const std::optional<TimedQuestion>& timed);
+
+}  // namespace hybridkv

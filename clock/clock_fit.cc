@@ -1,0 +1,151 @@
+#include "clock/clock_fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/parallel.h"
+#include "clock/least_squares.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// A time to the first token is noisier than one per output token (3.3 against 0.6 % of equal runs), and means more.
+constexpr double first_token_weight = 0.7;
+/// Beyond it a residual counts by its size, no longer by its square.
+constexpr double far_off = 0.15;
+/// A factor of e away from where it starts costs a coefficient as much as one run that is so far off.
+constexpr double start_weight = 0.35;
+
+double softened(double residual) {
+  const double scaled = residual / far_off;
+  return std::copysign(far_off * std::sqrt(2 * (std::sqrt(1 + scaled * scaled) - 1)), residual);
+}
+
+/// The value of which a share lies below.
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto at = std::min(values.size() - 1, static_cast<std::size_t>(share * static_cast<double>(values.size())));
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+  return values[at];
+}
+
+/// What one number of a calibration multiplies, and the deviation of its logarithm among deployments.
+struct Multiplier {
+  double deviation;
+  std::vector<Coefficient> times;
+  std::vector<Coefficient> divides;
+};
+
+const std::vector<Multiplier>& multipliers() {
+  using enum Coefficient;
+  static const std::vector<Multiplier> all{
+      {1, {ttft_ms}, {}},
+      {0.6, {eager_layer_us}, {gemm_eff, moe_eff}},
+      {0.4, {layer_us, moe_layer_us, mixer_layer_us, quant_layer_us, allreduce_us, step_ms, seq_us}, {}},
+      {0.2, {}, {mem_eff}},
+  };
+  return all;
+}
+
+Coefficients multiplied(const Coefficients& engine, std::span<const double> logs) {
+  Coefficients own = engine;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    const double factor = std::exp(logs[i]);
+    for (const Coefficient which : multipliers()[i].times) own[which] *= factor;
+    // No kernel does more than the machine can.
+    for (const Coefficient which : multipliers()[i].divides) own[which] = std::min(1.0, own[which] / factor);
+  }
+  return own;
+}
+
+}  // namespace
+
+ReplayedRuns::ReplayedRuns(std::span<const MeasuredRun> runs) {
+  for (const MeasuredRun& run : runs) runs_.push_back({.measured = run, .steps = {}, .work = {}});
+  parallel_for(runs_.size(), [&](std::size_t i) {
+    Run& run = runs_[i];
+    const StepClock clock(run.measured.model, run.measured.split, run.measured.gpu, {});
+    run.steps = load_steps(run.measured.test, run.measured.rules, clock.windows());
+    for (const LoadStep& step : run.steps) run.work.push_back(clock.workload(step.batch));
+  });
+}
+
+LoadFigures ReplayedRuns::predicted(std::size_t index, const Coefficients& coefficients) const {
+  const Run& run = runs_[index];
+  LoadFigures figures;
+  for (std::size_t i = 0; i < run.steps.size(); ++i) {
+    const double seconds = StepClock::seconds_of(run.work[i], coefficients);
+    figures.first_token += run.steps[i].first_token * seconds;
+    figures.output_token += run.steps[i].output_token * seconds;
+    figures.duration += run.steps[i].steps * seconds;
+  }
+  figures.first_token += coefficients[Coefficient::ttft_ms] * 1e-3;
+  return figures;
+}
+
+ClockError ReplayedRuns::error(const Coefficients& coefficients) const {
+  std::vector<LoadFigures> found(size()), truth(size());
+  for (std::size_t i = 0; i < size(); ++i) {
+    found[i] = predicted(i, coefficients);
+    truth[i] = {measured(i).first_token, measured(i).output_token, 0};
+  }
+  return error_of(found, truth);
+}
+
+void ReplayedRuns::log_ratios(const Coefficients& coefficients, std::vector<double>& ratios) const {
+  ratios.assign(2 * size(), 0);
+  parallel_for(size(), [&](std::size_t i) {
+    const LoadFigures figures = predicted(i, coefficients);
+    const MeasuredRun& truth = measured(i);
+    ratios[2 * i] = std::log(figures.first_token / truth.first_token);
+    if (truth.output_token > 0) ratios[2 * i + 1] = std::log(figures.output_token / truth.output_token);
+  });
+}
+
+ClockError error_of(std::span<const LoadFigures> predicted, std::span<const LoadFigures> measured) {
+  std::vector<double> first, output;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    first.push_back(100 * std::abs(predicted[i].first_token / measured[i].first_token - 1));
+    if (measured[i].output_token > 0)
+      output.push_back(100 * std::abs(predicted[i].output_token / measured[i].output_token - 1));
+  }
+  return {.runs = measured.size(),
+          .first_token_median = quantile(first, 0.5),
+          .first_token_p90 = quantile(first, 0.9),
+          .output_token_median = quantile(output, 0.5),
+          .output_token_p90 = quantile(output, 0.9)};
+}
+
+Coefficients fit_coefficients(const ReplayedRuns& runs) {
+  std::vector<BoundedValue> values;
+  for (const CoefficientRange& range : coefficient_ranges)
+    values.push_back({std::log(range.start), std::log(range.least), std::log(range.most)});
+  const auto of = [](std::span<const double> logs) {
+    Coefficients coefficients;
+    for (const CoefficientRange& range : coefficient_ranges)
+      coefficients[range.which] = std::exp(logs[static_cast<std::size_t>(range.which)]);
+    return coefficients;
+  };
+  return of(least_squares(values, [&](std::span<const double> logs, std::vector<double>& residuals) {
+    runs.log_ratios(of(logs), residuals);
+    for (std::size_t i = 0; i < residuals.size(); ++i)
+      residuals[i] = softened(residuals[i]) * (i % 2 == 0 ? first_token_weight : 1);
+    for (std::size_t i = 0; i < logs.size(); ++i) residuals.push_back(start_weight * (logs[i] - values[i].start));
+  }));
+}
+
+Coefficients calibrated(const Coefficients& engine, const ReplayedRuns& own) {
+  constexpr double widest = 3;
+  const std::vector<BoundedValue> values(multipliers().size(), {0, -widest, widest});
+  // So well two runs of the same deployment agree with each other.
+  constexpr double noise = 0.05;
+  return multiplied(engine, least_squares(values, [&](std::span<const double> logs, std::vector<double>& residuals) {
+                      own.log_ratios(multiplied(engine, logs), residuals);
+                      for (double& residual : residuals) residual /= noise;
+                      for (std::size_t i = 0; i < logs.size(); ++i)
+                        residuals.push_back(logs[i] / multipliers()[i].deviation);
+                    }));
+}
+
+}  // namespace hybridkv

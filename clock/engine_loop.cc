@@ -1,0 +1,132 @@
+#include "clock/engine_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+
+namespace hybridkv {
+
+void EngineLoop::submit(const LoopRequest& request) {
+  waiting_.push_back({.index = request.index,
+                      .prompt = request.prompt,
+                      .outputs = request.outputs,
+                      .computed = request.found,
+                      .found = request.found});
+}
+
+double EngineLoop::held_by(const Active& request) const {
+  return static_cast<double>(rules_.reserves_outputs ? request.prompt + request.outputs : request.tokens());
+}
+
+bool EngineLoop::fits(const Active& request) const {
+  return rules_.cache_tokens <= 0 || held_ + held_by(request) <= rules_.cache_tokens;
+}
+
+// Steps that all decoding requests can take before the cache is full.
+std::int64_t EngineLoop::steps_that_fit() const {
+  if (rules_.cache_tokens <= 0 || rules_.reserves_outputs || decoding_ == 0)
+    return std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::max(0.0, rules_.cache_tokens - held_) / static_cast<double>(decoding_));
+}
+
+// Those admitted last give way until the others can take a step; they are computed again with what they had.
+void EngineLoop::make_room() {
+  while (steps_that_fit() < 1 && running_.size() > 1) {
+    Active last = running_.back();
+    running_.pop_back();
+    held_ -= held_by(last);
+    if (last.decodes()) --decoding_;
+    last.outputs -= last.generated;
+    last.prompt += last.generated;
+    last.generated = 0;
+    last.computed = last.found;
+    waiting_.push_front(last);
+    ++seen_;
+  }
+}
+
+// Puts tokens of prompts into the step: of running requests first, then of waiting ones.
+bool EngineLoop::take_prompts(StepBatch& batch) {
+  std::int64_t budget = rules_.budget - (rules_.prompts_alone ? 0 : decoding_);
+  const auto take = [&](Active& request) {
+    const std::int64_t tokens = std::min(budget, request.prompt - request.computed);
+    const auto q = static_cast<double>(tokens), c = static_cast<double>(request.computed);
+    budget -= tokens;
+    add_prompt(batch, q, c, windows_);
+    request.computed += tokens;
+    if (request.computed == request.prompt) batch.sampled += 1;
+  };
+  for (Active& request : running_)
+    if (budget > 0 && request.computed < request.prompt) take(request);
+  while (budget > 0 && seen_ > 0 && num_running() < rules_.most_running && fits(waiting_.front())) {
+    running_.push_back(waiting_.front());
+    waiting_.pop_front();
+    --seen_;
+    held_ += held_by(running_.back());
+    if (on_admission && !running_.back().began) on_admission(running_.back().index);
+    take(running_.back());
+  }
+  return batch.prompt_tokens > 0;
+}
+
+StepBatch EngineLoop::next() {
+  if (since_poll_ >= rules_.poll_steps || running_.empty()) {
+    seen_ = num_waiting();
+    since_poll_ = 0;
+  }
+  make_room();
+  StepBatch batch;
+  prompts_ = take_prompts(batch);
+  if (!prompts_ && decoding_ == 0)
+    throw InputError(fmt::format("a request of {} tokens does not fit the cache of {:.0f}", waiting_.front().prompt,
+                                 rules_.cache_tokens));
+  decodes_ = decoding_ > 0 && !(prompts_ && rules_.prompts_alone);
+  return batch;
+}
+
+std::int64_t EngineLoop::most_steps() const {
+  if (prompts_) return 1;
+  std::int64_t steps = std::max<std::int64_t>(1, steps_that_fit());
+  for (const Active& request : running_) steps = std::min(steps, request.outputs - request.generated);
+  if (seen_ < num_waiting()) steps = std::min(steps, std::max<std::int64_t>(1, rules_.poll_steps - since_poll_));
+  return steps;
+}
+
+StepBatch EngineLoop::middle(StepBatch batch, std::int64_t steps) const {
+  if (!decodes_) return batch;
+  for (const Active& request : running_)
+    if (request.decodes())
+      add_decode(batch, static_cast<double>(request.tokens()) + static_cast<double>(steps - 1) / 2, windows_);
+  return batch;
+}
+
+void EngineLoop::complete(std::int64_t steps) {
+  since_poll_ += prompts_ ? rules_.poll_steps : steps;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    Active& request = running_[i];
+    const double before = held_by(request);
+    if (request.decodes()) {
+      if (decodes_) request.generated += steps;
+    } else if (request.computed == request.prompt) {
+      request.generated = 1;
+      ++decoding_;
+      if (!std::exchange(request.began, true) && on_first_token) on_first_token(request.index);
+    }
+    held_ += held_by(request) - before;
+    if (request.generated >= request.outputs) {
+      held_ -= held_by(request);
+      --decoding_;
+      if (on_end) on_end(request.index);
+    } else {
+      running_[kept++] = request;
+    }
+  }
+  running_.resize(kept);
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,142 @@
+#include "clock/step_clock.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace hybridkv {
+
+namespace {
+
+/// Attention reaches this share of what dense products do.
+constexpr double attention_share = 0.7;
+
+/// A chunked scan of a delta rule starts with this, whatever its length, and a token costs at least that.
+/// Source: kernel tables of aiconfigurator (SGLang 0.5.14, shapes of Qwen3.5-397B) for H200, B200 and B300.
+constexpr double scan_start_seconds = 37e-6;
+constexpr double scan_token_seconds = 37e-9;
+constexpr double scan_head_elements = 128 * 128;
+
+/// Outside the graph a layer with states or latents has so many times more kernels than another layer has.
+/// Fitted on published runs, as the next two: the launches of Kimi-K2.5, DeepSeek-R1 and Qwen3.5 beside those of Llama
+/// and gpt-oss in steps with prompts.
+constexpr double eager_mixer_layers = 2;
+/// Launches of a layer of experts in 4 bits, beside those of fp8 and bf16: fused where the GPU multiplies in 4 bits
+/// (nvfp4 and mxfp4 on Blackwell), and with kernels that unpack where it does not (int4, mxfp4 on Hopper).
+constexpr double fused_experts = 0.5;
+constexpr double unpacked_experts = 1.5;
+
+double expert_kernels(const ClockModel& model, const GpuSpeed& gpu) {
+  if (model.expert.bytes >= 1) return 1;
+  return gpu.fp4_flops > 0 && model.expert.type != ComputeType::bf16 ? fused_experts : unpacked_experts;
+}
+
+double taken(const OperatorWork& work, double flop_eff, double byte_eff) {
+  return std::max(work.flop_seconds / flop_eff, work.byte_seconds / byte_eff);
+}
+
+}  // namespace
+
+double StepParts::total() const { return std::accumulate(seconds_.begin(), seconds_.end(), 0.0); }
+
+double distinct_experts(double experts, double per_token, double tokens) {
+  return experts * -std::expm1(tokens * std::log1p(-per_token / experts));
+}
+
+StepClock::StepClock(const ClockModel& model, const ClockSplit& split, const GpuSpeed& gpu,
+                     const Coefficients& coefficients)
+    : model_(model), split_(split), gpu_(gpu), coefficients_(coefficients) {
+  std::size_t next = 0;
+  for (const AttentionWork& layers : model_.attention) {
+    if (layers.window == 0 || std::find(windows_.begin(), windows_.end(), layers.window) != windows_.end()) continue;
+    windows_[std::min(next++, most_windows - 1)] = layers.window;
+  }
+}
+
+StepWorkload StepClock::workload(const StepBatch& batch) const {
+  StepWorkload work;
+  const auto ranks = static_cast<double>(split_.tensor_parallel);
+  const auto gpus = static_cast<double>(split_.gpus);
+  const double bandwidth = gpu_.memory_bytes_per_second;
+  const double rows = batch.prompt_tokens + batch.decode_rows;
+  const double dense = model_.dense_parameters / ranks;
+  work.linears = {2 * dense * rows / gpu_.flops(model_.dense.type), dense * model_.dense.bytes / bandwidth};
+  if (model_.experts > 0) {
+    const auto experts = static_cast<double>(model_.experts);
+    const auto per_token = static_cast<double>(model_.experts_per_token);
+    const double share = model_.expert_parameters / experts / gpus;
+    work.experts = {2 * share * per_token * rows / gpu_.flops(model_.expert.type),
+                    share * distinct_experts(experts, per_token, rows) * model_.expert.bytes / bandwidth};
+  }
+  const double head = model_.head_parameters / ranks;
+  if (batch.sampled > 0)
+    work.vocabulary = {2 * head * batch.sampled / gpu_.flops(ComputeType::bf16), 2 * head / bandwidth};
+  for (const AttentionWork& layers : model_.attention) {
+    double pairs = batch.prompt_pairs, context = batch.prompt_context, decoded = batch.decode_context;
+    if (layers.window > 0) {
+      const auto at = static_cast<std::size_t>(std::find(windows_.begin(), windows_.end() - 1, layers.window) -
+                                               windows_.begin());
+      pairs = batch.window_pairs[at];
+      context = batch.window_context[at];
+      decoded = batch.window_decode[at];
+    }
+    const auto number = static_cast<double>(layers.layers);
+    const double token_bytes = layers.token_bytes * number;
+    const double peak = gpu_.flops(ComputeType::bf16) * ranks / number;
+    work.attention_decode.flop_seconds += layers.decode_flops * decoded / peak;
+    work.attention_decode.byte_seconds += decoded * token_bytes / bandwidth;
+    work.attention_prefill.flop_seconds += layers.prefill_flops * pairs / peak;
+    work.attention_prefill.byte_seconds += context * token_bytes / bandwidth;
+  }
+  for (const StateWork& layers : model_.states) {
+    const auto number = static_cast<double>(layers.layers);
+    // A decoding sequence reads its state and writes it; so does a prompt once, and a copy.
+    work.states.byte_seconds +=
+        2 * layers.state_bytes * number * (batch.decoding + batch.prompts + batch.copied_states) / bandwidth;
+    work.mixer_layers += number;
+    if (batch.prompt_tokens > 0) {
+      const double token =
+          std::max(scan_token_seconds, gpu_.scan_head_seconds * layers.recurrence / scan_head_elements);
+      work.scan_seconds += number * (scan_start_seconds + batch.prompt_tokens * token);
+    }
+  }
+  work.layers = static_cast<double>(model_.layers);
+  work.mixer_layers += static_cast<double>(model_.latent_layers);
+  work.moe_layers = static_cast<double>(model_.moe_layers) * expert_kernels(model_, gpu_);
+  work.quant_layers = model_.dense.quantises_activations() || model_.expert.quantises_activations() ? work.layers : 0;
+  work.eager_layers = batch.prompt_tokens > 0 ? work.layers + eager_mixer_layers * work.mixer_layers : 0;
+  work.sequences = batch.decoding;
+  work.loaded_seconds = batch.loaded_seconds;
+  if (split_.tensor_parallel > 1) {
+    work.allreduces = 2 * work.layers;
+    // A ring moves every element nearly twice, and the measured rate is half of one way of the link.
+    work.link_seconds = work.allreduces * 2 * rows * static_cast<double>(model_.hidden) * 2 * (ranks - 1) / ranks /
+                        (gpu_.link_bytes_per_second / 2);
+  }
+  return work;
+}
+
+StepParts StepClock::parts_of(const StepWorkload& work, const Coefficients& of) {
+  const double gemm = of[Coefficient::gemm_eff], memory = of[Coefficient::mem_eff];
+  StepParts parts;
+  parts[StepPart::linears] = taken(work.linears, gemm, memory);
+  parts[StepPart::experts] = taken(work.experts, of[Coefficient::moe_eff], memory);
+  parts[StepPart::vocabulary] = taken(work.vocabulary, gemm, memory);
+  parts[StepPart::attention_decode] = taken(work.attention_decode, attention_share * gemm, memory);
+  parts[StepPart::attention_prefill] = taken(work.attention_prefill, attention_share * gemm, memory);
+  parts[StepPart::states] = taken(work.states, gemm, memory);
+  parts[StepPart::scans] = work.scan_seconds;
+  parts[StepPart::collectives] = work.allreduces * of[Coefficient::allreduce_us] * 1e-6 + work.link_seconds;
+  parts[StepPart::launches] =
+      1e-6 * (work.layers * of[Coefficient::layer_us] + work.moe_layers * of[Coefficient::moe_layer_us] +
+              work.mixer_layers * of[Coefficient::mixer_layer_us] +
+              work.quant_layers * of[Coefficient::quant_layer_us]);
+  parts[StepPart::eager] = 1e-6 * work.eager_layers * of[Coefficient::eager_layer_us];
+  parts[StepPart::scheduler] = 1e-3 * of[Coefficient::step_ms] + 1e-6 * work.sequences * of[Coefficient::seq_us];
+  parts[StepPart::loads] = work.loaded_seconds;
+  return parts;
+}
+
+double StepClock::seconds_of(const StepWorkload& work, const Coefficients& of) { return parts_of(work, of).total(); }
+
+}  // namespace hybridkv

@@ -1,0 +1,228 @@
+#include "report/replay/times_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number_text.h"
+#include "report/field.h"
+
+namespace hybridkv {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Times of one run of the trace, with or without a cache.
+struct TimesRow {
+  std::string name;
+  const ServedTimes* times;
+  const TimedAnswer* timed;
+
+  double span() const { return times->span_seconds(); }
+  double per_second(std::int64_t number) const { return span() > 0 ? static_cast<double>(number) / span() : 0; }
+  double gpus() const { return static_cast<double>(timed->gpus()); }
+  double output_rate() const { return per_second(times->generated_tokens()); }
+  double good_share() const {
+    return times->requests() == 0
+               ? 0
+               : static_cast<double>(times->good_requests()) / static_cast<double>(times->requests());
+  }
+  double gpu_hours() const { return gpus() * span() / 3600; }
+  /// Money for a million tokens, of which `share` of the whole price is paid.
+  std::optional<double> price_of(std::int64_t tokens) const {
+    if (!timed->price_per_gpu_hour || tokens == 0) return std::nullopt;
+    return *timed->price_per_gpu_hour * gpu_hours() / static_cast<double>(tokens) * 1e6;
+  }
+};
+
+std::vector<TimesRow> rows_of(const SimulateAnswer& answer) {
+  std::vector<TimesRow> rows;
+  for (const ReplayedCache& cache : answer.caches) rows.push_back({cache.name, &*cache.times, &*answer.timed});
+  rows.push_back({"without prefix caching", &*answer.caches.front().uncached, &*answer.timed});
+  return rows;
+}
+
+auto mean_of(DurationHistogram ServedTimes::*times) {
+  return [=](const TimesRow& row) { return human_seconds((row.times->*times).mean()); };
+}
+
+auto quantile_of(DurationHistogram ServedTimes::*times, double share) {
+  return [=](const TimesRow& row) { return human_seconds((row.times->*times).quantile(share)); };
+}
+
+Column right(const char* title, const char* subtitle) { return for_people(title, subtitle, Align::right); }
+
+Table latency_table(const std::vector<TimesRow>& rows) {
+  std::vector<Field<TimesRow>> fields{{for_people("cache", "", Align::left), &TimesRow::name}};
+  struct Group {
+    const char* title;
+    DurationHistogram ServedTimes::*times;
+  };
+  for (const auto& [title, times] : {Group{"first token", &ServedTimes::first_token},
+                                     Group{"each further token", &ServedTimes::output_token}}) {
+    fields.push_back({right(title, "mean"), mean_of(times)});
+    for (const int share : {50, 90, 99})
+      fields.push_back({right("", fmt::format("p{}", share).c_str()), quantile_of(times, share / 100.0)});
+  }
+  return table_of(fields, rows);
+}
+
+Table service_table(const std::vector<TimesRow>& rows) {
+  const bool limited = rows.front().timed->limits.any(), priced = rows.front().timed->price_per_gpu_hour.has_value();
+  return table_of<TimesRow>(
+      {{for_people("cache", "", Align::left), &TimesRow::name},
+       {right("end to end", "mean"), mean_of(&ServedTimes::end_to_end)},
+       {right("", "p99"), quantile_of(&ServedTimes::end_to_end, 0.99)},
+       {right("queueing", "mean"), mean_of(&ServedTimes::queueing)},
+       {right("", "p99"), quantile_of(&ServedTimes::queueing, 0.99)},
+       {right("tokens/s", "generated"), [](const TimesRow& row) { return Real{row.output_rate(), 0}; }},
+       {right("", "a GPU"), [](const TimesRow& row) { return Real{row.output_rate() / row.gpus(), 1}; }},
+       {right("within", "limits"), [](const TimesRow& row) { return Percent{100 * row.good_share(), 1}; }, limited},
+       {right("GPU", "hours"), [](const TimesRow& row) { return Real{row.gpu_hours(), 2}; }},
+       {right("price of 1M", "generated"),
+        [](const TimesRow& row) { return Real{row.price_of(row.times->generated_tokens()).value_or(0), 2}; }, priced}},
+      rows);
+}
+
+Table parts_table(const std::vector<TimesRow>& rows) {
+  struct Row {
+    StepPart part;
+    std::vector<double> shares;
+  };
+  std::vector<Row> parts;
+  for (const StepPart part : all_step_parts) {
+    Row row{part, {}};
+    for (const TimesRow& run : rows) {
+      const double whole = run.times->spent().total();
+      row.shares.push_back(whole > 0 ? 100 * run.times->spent()[part] / whole : 0);
+    }
+    constexpr double shown = 0.05;
+    if (std::any_of(row.shares.begin(), row.shares.end(), [](double share) { return share >= shown; }))
+      parts.push_back(std::move(row));
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const Row& a, const Row& b) { return a.shares[0] > b.shares[0]; });
+  std::vector<Field<Row>> fields{
+      {for_people("part of a step", "", Align::left), [](const Row& row) {
+         std::string name(to_string(row.part));
+         std::replace(name.begin(), name.end(), '_', ' ');
+         return name;
+       }}};
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    fields.push_back({for_people(rows[i].name), [i](const Row& row) { return Percent{row.shares[i], 1}; }});
+  return table_of(fields, parts);
+}
+
+/// The answer in a sentence or two.
+std::string verdict(const std::vector<TimesRow>& rows) {
+  const TimesRow &first = rows.front(), &without = rows.back();
+  std::string text = fmt::format(
+      "{} on {} {}: a first token after {} (p99 {}), {} for each further one; without prefix caching {} and {}", first.name,
+      first.timed->gpus(), first.timed->served.gpu, human_seconds(first.times->first_token.mean()),
+      human_seconds(first.times->first_token.quantile(0.99)), human_seconds(first.times->output_token.mean()),
+      human_seconds(without.times->first_token.mean()), human_seconds(without.times->output_token.mean()));
+  if (first.times->first_token.mean() > 0)
+    text += fmt::format(", so that caching makes the first token {} as fast",
+                        human_ratio(without.times->first_token.mean() / first.times->first_token.mean(), 2));
+  return text + ".";
+}
+
+Listing overloads(const std::vector<TimesRow>& rows) {
+  Listing listing{.items = {}, .warning = true};
+  for (const TimesRow& row : rows)
+    if (row.times->overloaded())
+      listing.items.push_back(fmt::format(
+          "{}: more requests come than are served: queueing grew from {} in the first quarter to {} in the last, so that "
+          "means and percentiles say how long the trace is; take fewer by --rate 0.5x, or more GPUs.", row.name,
+          human_seconds(row.times->early_queueing()), human_seconds(row.times->late_queueing())));
+  return listing;
+}
+
+ordered_json durations_json(const DurationHistogram& durations) {
+  return {{"mean", durations.mean()},
+          {"p50", durations.quantile(0.5)},
+          {"p90", durations.quantile(0.9)},
+          {"p99", durations.quantile(0.99)},
+          {"max", durations.max()}};
+}
+
+ordered_json run_json(const TimesRow& row) {
+  ordered_json json{{"requests", row.times->requests()},
+                    {"first_token_seconds", durations_json(row.times->first_token)},
+                    {"output_token_seconds", durations_json(row.times->output_token)},
+                    {"end_to_end_seconds", durations_json(row.times->end_to_end)},
+                    {"queueing_seconds", durations_json(row.times->queueing)},
+                    {"span_seconds", row.span()},
+                    {"generated_tokens", row.times->generated_tokens()},
+                    {"output_tokens_per_second", row.output_rate()},
+                    {"output_tokens_per_second_per_gpu", row.output_rate() / row.gpus()},
+                    {"gpu_hours", row.gpu_hours()},
+                    {"overloaded", row.times->overloaded()}};
+  if (row.timed->limits.any()) {
+    json["good_requests"] = row.times->good_requests();
+    json["good_requests_per_second"] = row.per_second(row.times->good_requests());
+  }
+  if (const auto price = row.price_of(row.times->generated_tokens())) json["price_per_million_generated"] = *price;
+  if (const auto price = row.price_of(row.times->prompt_tokens() - row.times->found_tokens() +
+                                      row.times->generated_tokens()))
+    json["price_per_million_computed"] = *price;
+  for (const StepPart part : all_step_parts)
+    json["step_seconds"][std::string(to_string(part))] = row.times->spent()[part];
+  return json;
+}
+
+}  // namespace
+
+void add_times(Document& document, const SimulateAnswer& answer) {
+  const std::vector<TimesRow> rows = rows_of(answer);
+  document.blocks.emplace_back(Heading{"Time"});
+  document.blocks.emplace_back(Paragraph{verdict(rows)});
+  if (Listing warned = overloads(rows); !warned.items.empty()) document.blocks.emplace_back(std::move(warned));
+  document.blocks.emplace_back(latency_table(rows));
+  document.blocks.emplace_back(service_table(rows));
+  document.blocks.emplace_back(Heading{"Where a step spends its time", 3});
+  document.blocks.emplace_back(parts_table(rows));
+  document.blocks.emplace_back(Paragraph{clock_label(answer.timed->served) + "."});
+}
+
+ordered_json times_json(const SimulateAnswer& answer, const ReplayedCache& cache) {
+  ordered_json json{{"gpu", answer.timed->served.gpu},
+                    {"gpus", answer.timed->gpus()},
+                    {"clock", clock_label(answer.timed->served)}};
+  json["cached"] = run_json({cache.name, &*cache.times, &*answer.timed});
+  json["uncached"] = run_json({cache.name, &*cache.uncached, &*answer.timed});
+  return json;
+}
+
+Table with_times(Table caches, const SimulateAnswer& answer) {
+  if (!answer.timed) return caches;
+  std::vector<Column> columns = caches.columns();
+  struct Value {
+    const char* name;
+    double (*of)(const ServedTimes&);
+  };
+  static constexpr Value values[] = {
+      {"first_token_mean_seconds", [](const ServedTimes& t) { return t.first_token.mean(); }},
+      {"first_token_p50_seconds", [](const ServedTimes& t) { return t.first_token.quantile(0.5); }},
+      {"first_token_p90_seconds", [](const ServedTimes& t) { return t.first_token.quantile(0.9); }},
+      {"first_token_p99_seconds", [](const ServedTimes& t) { return t.first_token.quantile(0.99); }},
+      {"output_token_mean_seconds", [](const ServedTimes& t) { return t.output_token.mean(); }},
+      {"output_token_p90_seconds", [](const ServedTimes& t) { return t.output_token.quantile(0.9); }},
+      {"end_to_end_mean_seconds", [](const ServedTimes& t) { return t.end_to_end.mean(); }},
+      {"queueing_mean_seconds", [](const ServedTimes& t) { return t.queueing.mean(); }},
+      {"good_requests", [](const ServedTimes& t) { return static_cast<double>(t.good_requests()); }},
+      {"span_seconds", [](const ServedTimes& t) { return t.span_seconds(); }}};
+  for (const char* prefix : {"", "uncached_"})
+    for (const Value& value : values) columns.push_back(for_programs(std::string(prefix) + value.name));
+  Table table(std::move(columns));
+  for (std::size_t i = 0; i < answer.caches.size(); ++i) {
+    std::vector<Cell> row = caches.rows()[i];
+    for (const ServedTimes* times : {&*answer.caches[i].times, &*answer.caches[i].uncached})
+      for (const Value& value : values) row.emplace_back(Real{value.of(*times), 6});
+    table.add_row(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace hybridkv

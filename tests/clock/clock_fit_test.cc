@@ -1,0 +1,95 @@
+// Fits find coefficients that were planted, and calibration what differs of one deployment.
+#include "clock/clock_fit.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/clock/clock_cases.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+/// Runs of several models, lengths and loads, which take as long as these coefficients say.
+std::vector<MeasuredRun> runs_of(const Coefficients& truth) {
+  std::vector<MeasuredRun> runs;
+  for (const bool dense : {false, true})
+    for (const std::int64_t ranks : {1, 4})
+      for (const std::int64_t input : {1024, 8192})
+        for (const std::int64_t concurrency : {4, 64}) {
+          MeasuredRun run;
+          run.model = some_hybrid();
+          if (dense) {
+            run.model.experts = run.model.moe_layers = 0;
+            run.model.expert_parameters = 0;
+            run.model.states.clear();
+            run.model.dense_parameters = 3e10;
+          }
+          run.split = {ranks, ranks};
+          run.gpu = some_gpu();
+          run.test = {.input_tokens = input, .output_tokens = 256, .concurrency = concurrency};
+          const StepClock clock(run.model, run.split, run.gpu, truth);
+          const LoadFigures figures = figures_of(load_steps(run.test, run.rules, clock.windows()), clock);
+          run.first_token = figures.first_token;
+          run.output_token = figures.output_token;
+          runs.push_back(run);
+        }
+  return runs;
+}
+
+Coefficients planted() {
+  Coefficients truth;
+  truth[Coefficient::gemm_eff] = 0.4;
+  truth[Coefficient::moe_eff] = 0.15;
+  truth[Coefficient::mem_eff] = 0.85;
+  truth[Coefficient::layer_us] = 30;
+  truth[Coefficient::eager_layer_us] = 400;
+  truth[Coefficient::ttft_ms] = 20;
+  return truth;
+}
+
+}  // namespace
+
+TEST_CASE("golden: coefficients that were planted are found again") {
+  const ReplayedRuns runs(runs_of(planted()));
+  const ClockError before = runs.error({}), after = runs.error(fit_coefficients(runs));
+  CHECK(before.first_token_median > 20);
+  CHECK(after.first_token_p90 < 3);
+  CHECK(after.output_token_p90 < 3);
+}
+
+TEST_CASE("golden: two runs move a clock to a deployment that is slower in each of the four ways") {
+  using enum Coefficient;
+  for (const auto& [which, factor] : {std::pair{ttft_ms, 3.0}, {eager_layer_us, 2.0}, {layer_us, 1.6}, {mem_eff, 0.8}}) {
+    CAPTURE(factor);
+    Coefficients truth;
+    truth[which] *= factor;
+    std::vector<MeasuredRun> all = runs_of(truth);
+    const std::vector<MeasuredRun> own{all[0], all[2]}, others{all[1], all[3]};
+    const ReplayedRuns apart(others);
+    const ClockError before = apart.error({}), after = apart.error(calibrated({}, ReplayedRuns(own)));
+    CHECK(after.first_token_p90 + after.output_token_p90 < 0.6 * (before.first_token_p90 + before.output_token_p90));
+  }
+}
+
+TEST_CASE("edge: a calibrated share of a peak is never above it") {
+  Coefficients truth;
+  truth[Coefficient::mem_eff] = 0.95;
+  std::vector<MeasuredRun> runs = runs_of(truth);
+  for (MeasuredRun& run : runs) run.output_token *= 0.5;
+  const Coefficients found = calibrated(truth, ReplayedRuns(runs));
+  CHECK(found[Coefficient::mem_eff] <= 1);
+  CHECK(found[Coefficient::gemm_eff] <= 1);
+}
+
+TEST_CASE("golden: errors are shares of what was measured, half of them below the median") {
+  const std::vector<LoadFigures> measured(4, {1, 0.1, 0});
+  const std::vector<LoadFigures> predicted{{1.1, 0.1, 0}, {0.8, 0.1, 0}, {1.3, 0.12, 0}, {1.4, 0.05, 0}};
+  const ClockError error = error_of(predicted, measured);
+  CHECK(error.runs == 4);
+  CHECK(error.first_token_median == doctest::Approx(30));
+  CHECK(error.first_token_p90 == doctest::Approx(40));
+  CHECK(error.output_token_p90 == doctest::Approx(50));
+}

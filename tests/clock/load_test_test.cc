@@ -1,0 +1,116 @@
+// Load tests without time: what they sum up equals a run in which every step is taken by itself.
+#include "clock/load_test.h"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <map>
+
+#include "tests/clock/clock_cases.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+/// The same test step by step, with a time that every request looks at.
+LoadFigures stepped(const LoadTest& test, const LoopRules& rules, const StepClock& clock) {
+  const std::int64_t total = 10 * test.concurrency;
+  EngineLoop loop(rules, clock.windows());
+  std::map<std::int64_t, double> sent, first;
+  double now = 0, waited = 0, output = 0;
+  std::int64_t ended = 0;
+  const auto send = [&] {
+    const std::int64_t index = std::ssize(sent);
+    if (index == total) return;
+    sent[index] = now;
+    loop.submit({.index = index, .prompt = test.input_tokens, .outputs = test.output_tokens});
+  };
+  loop.on_first_token = [&](std::int64_t index) { first[index] = now; };
+  loop.on_end = [&](std::int64_t index) {
+    waited += first[index] - sent[index];
+    if (test.output_tokens > 1) output += (now - first[index]) / static_cast<double>(test.output_tokens - 1);
+    ++ended;
+  };
+  for (std::int64_t i = 0; i < test.concurrency; ++i) send();
+  while (!loop.idle()) {
+    const StepBatch batch = loop.next();
+    now += clock.seconds(loop.middle(batch, 1));
+    loop.complete(1);
+    for (; ended > 0; --ended) send();
+  }
+  const auto all = static_cast<double>(total);
+  return {waited / all + clock.first_token_seconds(), output / all, now};
+}
+
+LoopRules random_rules() {
+  return {.budget = *rc::gen::inRange<std::int64_t>(300, 4000),
+          .prompts_alone = *rc::gen::arbitrary<bool>(),
+          .poll_steps = *rc::gen::element<std::int64_t>(1, 7),
+          .most_running = *rc::gen::inRange<std::int64_t>(1, 20),
+          .cache_tokens = *rc::gen::element(0.0, 1500.0, 6000.0),
+          .reserves_outputs = *rc::gen::arbitrary<bool>()};
+}
+
+bool alike(double a, double b) { return std::abs(a - b) <= 1e-3 * std::max(a, b); }
+
+}  // namespace
+
+TEST_CASE("law: sums over groups of equal steps are those of a run that takes each by itself") {
+  int preempted = 0;
+  CHECK(rc::check([&] {
+    const LoadTest test{.input_tokens = *rc::gen::inRange<std::int64_t>(1, 800),
+                        .output_tokens = *rc::gen::inRange<std::int64_t>(1, 90),
+                        .least_share = 1,
+                        .concurrency = *rc::gen::inRange<std::int64_t>(1, 9)};
+    const LoopRules rules = random_rules();
+    const StepClock clock(some_hybrid(), {}, some_gpu(), {});
+    const std::vector<LoadStep> steps = load_steps(test, rules, clock.windows());
+    const LoadFigures grouped = figures_of(steps, clock), alone = stepped(test, rules, clock);
+    double computed = 0;
+    for (const LoadStep& step : steps) computed += step.batch.prompt_tokens * step.steps;
+    preempted += computed > 10.0 * static_cast<double>(test.concurrency * test.input_tokens) ? 1 : 0;
+    RC_ASSERT(alike(grouped.first_token, alone.first_token));
+    RC_ASSERT(alike(grouped.output_token, alone.output_token));
+    RC_ASSERT(alike(grouped.duration, alone.duration));
+  }));
+  CHECK(preempted > 0);
+}
+
+TEST_CASE("law: every prompt is computed once and every token generated once where nobody gives way") {
+  CHECK(rc::check([] {
+    const LoadTest test{.input_tokens = *rc::gen::inRange<std::int64_t>(1, 3000),
+                        .output_tokens = *rc::gen::inRange<std::int64_t>(1, 90),
+                        .least_share = 1,
+                        .concurrency = *rc::gen::inRange<std::int64_t>(1, 9)};
+    LoopRules rules = random_rules();
+    rules.cache_tokens = 0;
+    double prompts = 0, decoded = 0, ended = 0;
+    for (const LoadStep& step : load_steps(test, rules, {})) {
+      prompts += step.batch.prompt_tokens * step.steps;
+      decoded += step.batch.decoding * step.steps;
+      ended += (step.batch.sampled - step.batch.decoding) * step.steps;
+    }
+    const double requests = 10.0 * static_cast<double>(test.concurrency);
+    RC_ASSERT(prompts == requests * static_cast<double>(test.input_tokens));
+    RC_ASSERT(decoded == requests * static_cast<double>(test.output_tokens - 1));
+    RC_ASSERT(ended == requests);
+  }));
+}
+
+TEST_CASE("golden: prompts that run alone stop those who generate; beside others they do not") {
+  const LoadTest test{.input_tokens = 1000, .output_tokens = 10, .least_share = 1, .concurrency = 2, .requests = 3};
+  int mixed = 0, alone = 0;
+  for (const LoadStep& step : load_steps(test, {.budget = 1500}, {}))
+    mixed += step.batch.prompt_tokens > 0 && step.batch.decoding > 0 ? 1 : 0;
+  for (const LoadStep& step : load_steps(test, {.budget = 1500, .prompts_alone = true}, {}))
+    alone += step.batch.prompt_tokens > 0 && step.batch.decoding > 0 ? 1 : 0;
+  CHECK(mixed > 0);
+  CHECK(alone == 0);
+}
+
+TEST_CASE("edge: a request that never fits the cache is refused, with both numbers") {
+  const LoadTest test{.input_tokens = 1000, .output_tokens = 10, .least_share = 1};
+  CHECK_THROWS_WITH_AS(load_steps(test, {.cache_tokens = 900}, {}),
+                       "a request of 1000 tokens does not fit the cache of 900", InputError);
+}

@@ -1,0 +1,144 @@
+// The time of a step: worked numbers, and laws of machines, batches and parts.
+#include "clock/step_clock.h"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <numeric>
+
+#include "tests/clock/clock_cases.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+StepBatch random_batch() {
+  StepBatch batch;
+  for (int i = *rc::gen::inRange(0, 4); i > 0; --i)
+    add_prompt(batch, *rc::gen::inRange(1, 9000), *rc::gen::inRange(0, 100000), {});
+  for (int i = *rc::gen::inRange(0, 60); i > 0; --i) add_decode(batch, *rc::gen::inRange(1, 100000), {});
+  return batch;
+}
+
+double seconds(const GpuSpeed& gpu, const StepBatch& batch, const ClockSplit& split = {}) {
+  return StepClock(some_hybrid(), split, gpu, {}).seconds(batch);
+}
+
+}  // namespace
+
+TEST_CASE("golden: tokens of Qwen3.5-397B touch 39 experts of 512 by four, 366 by 64") {
+  CHECK(distinct_experts(512, 10, 4) == doctest::Approx(39).epsilon(0.01));
+  CHECK(distinct_experts(512, 10, 64) == doctest::Approx(366).epsilon(0.01));
+  CHECK(distinct_experts(512, 10, 0) == 0);
+}
+
+TEST_CASE("golden: a scan of 8192 tokens through one layer of Qwen3.5-397B takes 1.3 ms on an H200, 0.33 on eight") {
+  ClockModel model;
+  model.states.push_back({.layers = 1, .recurrence = 64 * 128 * 128, .state_bytes = 0});
+  StepBatch batch;
+  add_prompt(batch, 8192, 0, {});
+  const auto scan = [&](double ranks) {
+    model.states[0].recurrence = 64 * 128 * 128 / ranks;
+    return StepClock(model, {}, some_gpu(), {}).parts(batch)[StepPart::scans];
+  };
+  CHECK(scan(1) == doctest::Approx(1.31e-3).epsilon(0.05));
+  CHECK(scan(8) == doctest::Approx(0.33e-3).epsilon(0.05));
+}
+
+TEST_CASE("golden: two hundred and fifty-six decodes read and write the states of a layer in 0.6 ms") {
+  ClockModel model;
+  model.states.push_back({.layers = 1, .recurrence = 0, .state_bytes = 4.0 * 64 * 128 * 128 + 2 * 36864});
+  StepBatch batch;
+  for (int i = 0; i < 256; ++i) add_decode(batch, 1, {});
+  Coefficients measured;
+  measured[Coefficient::mem_eff] = 0.8;
+  CHECK(StepClock(model, {}, some_gpu(), measured).parts(batch)[StepPart::states] ==
+        doctest::Approx(0.60e-3).epsilon(0.1));
+}
+
+TEST_CASE("golden: a window is read to its width, and no further") {
+  ClockModel model;
+  model.attention.push_back({.layers = 1, .token_bytes = 1000, .window = 128});
+  const StepClock clock(model, {}, some_gpu(), {});
+  StepBatch near, far;
+  add_decode(near, 128, clock.windows());
+  add_decode(far, 100000, clock.windows());
+  CHECK(clock.parts(near)[StepPart::attention_decode] == clock.parts(far)[StepPart::attention_decode]);
+  CHECK(clock.parts(far)[StepPart::attention_decode] > 0);
+}
+
+TEST_CASE("law: the parts of a step sum up to it, and none is below zero") {
+  CHECK(rc::check([] {
+    const StepClock clock(some_hybrid(), {4, 4}, some_gpu(), {});
+    const StepParts parts = clock.parts(random_batch());
+    double sum = 0;
+    for (const StepPart part : all_step_parts) {
+      RC_ASSERT(parts[part] >= 0);
+      sum += parts[part];
+    }
+    RC_ASSERT(std::abs(sum - parts.total()) <= 1e-12 * sum);
+  }));
+}
+
+TEST_CASE("law: more bandwidth, FLOP/s or link never makes a step slower") {
+  CHECK(rc::check([] {
+    const StepBatch batch = random_batch();
+    const double before = seconds(some_gpu(), batch, {4, 4});
+    for (double GpuSpeed::*speed : {&GpuSpeed::memory_bytes_per_second, &GpuSpeed::bf16_flops, &GpuSpeed::fp8_flops,
+                                    &GpuSpeed::link_bytes_per_second}) {
+      GpuSpeed faster = some_gpu();
+      faster.*speed *= 1 + *rc::gen::inRange(1, 100) / 10.0;
+      RC_ASSERT(seconds(faster, batch, {4, 4}) <= before);
+    }
+  }));
+}
+
+TEST_CASE("law: more GPUs that share the experts never make a step slower") {
+  CHECK(rc::check([] {
+    const StepBatch batch = random_batch();
+    RC_ASSERT(seconds(some_gpu(), batch, {2, 8}) <= seconds(some_gpu(), batch, {2, 2}));
+  }));
+}
+
+TEST_CASE("law: tokens that were found never make a step slower than those that are computed") {
+  CHECK(rc::check([] {
+    const auto prompt = *rc::gen::inRange(2, 50000);
+    const auto found = *rc::gen::inRange(0, prompt);
+    StepBatch cold = random_batch(), warm = cold;
+    add_prompt(cold, prompt, 0, {});
+    add_prompt(warm, prompt - found, found, {});
+    RC_ASSERT(seconds(some_gpu(), warm) <= seconds(some_gpu(), cold) * (1 + 1e-12));
+  }));
+}
+
+TEST_CASE("law: no step ends before the bytes that it needs could be read") {
+  CHECK(rc::check([] {
+    const StepBatch batch = random_batch();
+    if (batch.prompt_tokens + batch.decode_rows == 0) return;
+    const ClockModel model = some_hybrid();
+    double bytes = model.dense_parameters * model.dense.bytes;
+    for (const AttentionWork& layers : model.attention)
+      bytes += static_cast<double>(layers.layers) * layers.token_bytes * (batch.decode_context + batch.prompt_context);
+    RC_ASSERT(seconds(some_gpu(), batch) >= bytes / some_gpu().memory_bytes_per_second);
+  }));
+}
+
+TEST_CASE("edge: a batch with hits reads what it found: a short prompt behind a long prefix is no short prompt") {
+  StepBatch alone, behind;
+  add_prompt(alone, 128, 0, {});
+  add_prompt(behind, 128, 500000, {});
+  CHECK(seconds(some_gpu(), behind) > seconds(some_gpu(), alone) + 10 * 2048 * 500000 / 4.8e12);
+}
+
+TEST_CASE("edge: experts in four bits launch less where the GPU multiplies them, more where they are unpacked") {
+  GpuSpeed blackwell = some_gpu();
+  blackwell.fp4_flops = 9e15;
+  ClockModel model = some_hybrid();
+  const auto launches = [&](const GpuSpeed& gpu, double bits) {
+    model.expert = weight_format(bits, gpu);
+    return StepClock(model, {}, gpu, {}).workload(some_batch()).moe_layers;
+  };
+  CHECK(launches(blackwell, 4.5) < launches(blackwell, 8));
+  CHECK(launches(some_gpu(), 4.5) > launches(some_gpu(), 8));
+}

@@ -1,0 +1,135 @@
+// Replays by a clock: laws between the two that know time, and between those with time and without.
+#include "simulator/schedule/served_replay.h"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include "simulator/cache_replay.h"
+#include "tests/clock/clock_cases.h"
+#include "tests/simulator/blocks/workload.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+/// Requests at random times, of which some begin alike.
+TraceBatch random_trace() {
+  TraceBatch batch;
+  double now = 0;
+  for (int i = *rc::gen::inRange(1, 25); i > 0; --i) {
+    now += *rc::gen::inRange(0, 400) / 1000.0;
+    const auto shared = *rc::gen::inRange<std::int64_t>(1, 2000);
+    const auto own = *rc::gen::inRange<std::int64_t>(1, 2000);
+    const auto first = *rc::gen::inRange<std::uint64_t>(1, 4);
+    add_request(batch, {{first, shared}, {static_cast<std::uint64_t>(100 + i), own}},
+                *rc::gen::inRange<std::int64_t>(1, 40), now);
+  }
+  return batch;
+}
+
+/// Pools that everything fits, one group of attention, one of states.
+CacheGeometry roomy() {
+  return {.block_size_tokens = 64, .num_blocks = 100000, .attention_groups = 1, .state_groups = 1,
+          .mode = CacheMode::align, .max_num_batched_tokens = 2048};
+}
+
+DriverSpec timed(DriverKind kind, const GpuSpeed& gpu = some_gpu()) {
+  DriverSpec driver{.kind = kind, .in_flight = 4};
+  driver.clock = std::make_shared<const StepClock>(some_hybrid(), ClockSplit{}, gpu, Coefficients{});
+  driver.loop = {.budget = 2048};
+  return driver;
+}
+
+ServedTimes served(const DriverSpec& driver, const TraceBatch& batch, const std::vector<std::int64_t>& found) {
+  ServedReplay replay(driver);
+  for (const TraceRequest& request : batch.requests)
+    replay.consume(request, batch.prompt(request), batch.waits_for(request),
+                   found[static_cast<std::size_t>(request.index)]);
+  return replay.finish();
+}
+
+bool alike(double a, double b) { return std::abs(a - b) <= 0.02 * std::max(a, b) + 1e-9; }
+
+}  // namespace
+
+TEST_CASE("law: hits of a closed loop do not depend on the clock") {
+  CHECK(rc::check([] {
+    const TraceBatch batch = random_trace();
+    for (const DriverKind kind : {DriverKind::one_at_a_time, DriverKind::closed_loop}) {
+      DriverSpec free = timed(kind);
+      free.clock = nullptr;
+      const Run without = run(roomy(), free, batch), with = run(roomy(), timed(kind), batch);
+      RC_ASSERT(with.stats.hit_tokens == without.stats.hit_tokens);
+      RC_ASSERT(with.stats.steps == without.stats.steps);
+    }
+  }));
+}
+
+TEST_CASE("law: a replay without a cache and one whose pools find nothing take the same time") {
+  CHECK(rc::check([] {
+    TraceBatch batch = random_trace();
+    CacheGeometry nothing = roomy();
+    nothing.mode = CacheMode::none;
+    for (const DriverKind kind : {DriverKind::open_loop, DriverKind::closed_loop}) {
+      const Run blocks = run(nothing, timed(kind), batch);
+      const ServedTimes loop = served(timed(kind), batch, std::vector<std::int64_t>(batch.requests.size(), 0));
+      RC_ASSERT(blocks.stats.hit_tokens == 0);
+      RC_ASSERT(loop.requests() == blocks.stats.times->requests());
+      RC_ASSERT(loop.generated_tokens() == blocks.stats.times->generated_tokens());
+      RC_ASSERT(alike(loop.first_token.mean(), blocks.stats.times->first_token.mean()));
+      RC_ASSERT(alike(loop.end_to_end.mean(), blocks.stats.times->end_to_end.mean()));
+      RC_ASSERT(alike(loop.spent().total(), blocks.stats.times->spent().total()));
+    }
+  }));
+}
+
+TEST_CASE("law: requests alone are served faster on a faster machine and where more of them was found") {
+  CHECK(rc::check([] {
+    const TraceBatch batch = random_trace();
+    GpuSpeed faster = some_gpu();
+    faster.memory_bytes_per_second *= 2;
+    faster.bf16_flops *= 2;
+    const std::vector<std::int64_t> none(batch.requests.size(), 0);
+    std::vector<std::int64_t> half;
+    for (const TraceRequest& request : batch.requests) half.push_back(request.input_length / 2);
+    const DriverKind alone = DriverKind::one_at_a_time;
+    const double before = served(timed(alone), batch, none).end_to_end.mean();
+    RC_ASSERT(served(timed(alone, faster), batch, none).end_to_end.mean() < before);
+    RC_ASSERT(served(timed(alone), batch, half).end_to_end.mean() < before);
+  }));
+}
+
+TEST_CASE("law: times of a trace at twice the rate are those of a trace that comes twice as fast") {
+  CHECK(rc::check([] {
+    const TraceBatch batch = random_trace();
+    TraceBatch faster = batch;
+    for (TraceRequest& request : faster.requests) request.arrival_seconds /= 2;
+    DriverSpec doubled = timed(DriverKind::open_loop);
+    doubled.rate = 2;
+    RC_ASSERT(*run(roomy(), doubled, batch).stats.times ==
+              *run(roomy(), timed(DriverKind::open_loop), faster).stats.times);
+  }));
+}
+
+TEST_CASE("edge: a prompt found whole still has its last token computed") {
+  TraceBatch batch;
+  add_request(batch, {{1, 1000}}, 5, 0);
+  const ServedTimes times = served(timed(DriverKind::open_loop), batch, {1000});
+  CHECK(times.found_tokens() == 999);
+  CHECK(times.first_token.mean() > 0);
+}
+
+TEST_CASE("edge: who waits for a request that is not served goes on") {
+  TraceBatch batch;
+  add_request(batch, {{1, 1000}}, 5, 0);
+  ServedReplay replay(timed(DriverKind::open_loop));
+  const TraceRequest& request = batch.requests[0];
+  replay.consume(request, batch.prompt(request), {}, std::nullopt);
+  TraceRequest next = request;
+  next.index = 1;
+  next.arrival_seconds = 1;
+  const TraceDependency waits[] = {{.request = 0, .delay_seconds = 3}};
+  replay.consume(next, batch.prompt(request), waits, 0);
+  CHECK(replay.finish().requests() == 1);
+}

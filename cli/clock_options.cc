@@ -8,9 +8,11 @@
 
 #include "ask/clock/served_clock.h"
 #include "base/error.h"
+#include "base/input_file.h"
 #include "cli/offers.h"
 #include "engines/gpus.h"
 #include "scenarios/number.h"
+#include "scenarios/read.h"
 
 namespace hybridkv {
 
@@ -43,7 +45,9 @@ double positive(const char* flag, const std::string& text, std::string_view suff
 
 bool says_memory(const ScenarioOptions& options) {
   const auto flags = given_flags(options);
-  return !options.scenario.empty() ||
+  const bool has_file = !options.scenario.empty() &&
+                        (options.scenario == standard_input || !load_scenario(options.scenario).is_model_alone);
+  return has_file ||
          std::any_of(flags.begin(), flags.end(), [](const auto& flag) { return flag.first == "--memory"; }) ||
          std::any_of(options.overrides.begin(), options.overrides.end(), [](const std::string& assignment) {
            return assignment.starts_with("engine.memory=") || assignment.starts_with("engine.num_blocks=");

@@ -163,14 +163,19 @@ SimulateAnswer replayed(const SimulateOptions& options, const Question& question
   if (!options.record.empty()) recording.emplace(options, question);
   Progress progress(options.output.quiet);
   SimulateWatch watch;
+  // Other engines' requests are given their times once it is known what was found of all.
+  const bool timed_rows = question.timed && std::holds_alternative<CacheGeometry>(first);
   if (!options.per_request.empty()) {
     watch.on_start = [&] {
       refuse_overwriting(options.per_request, {options.overwrite, inputs_of(question.scenario)});
       rows.emplace(options.per_request);
-      rows->append(fmt::format("{}{}\n", record_csv_header(first), request.losses ? loss_csv_names() : ""));
+      rows->append(fmt::format("{}{}{}\n", record_csv_header(first), timed_rows ? times_csv_names : "",
+                               request.losses ? loss_csv_names() : ""));
     };
     watch.on_record = [&](const RecordView& record, const ReuseLoss* loss) {
-      rows->append(record_csv_row(first, record) + (loss ? loss_csv_fields(*loss) : "") + "\n");
+      const auto* const block = timed_rows ? std::get<const RequestRecord*>(record) : nullptr;
+      rows->append(record_csv_row(first, record) + (block ? times_csv_fields(*block) : "") +
+                   (loss ? loss_csv_fields(*loss) : "") + "\n");
     };
   }
   if (recording) watch.on_event = [&](const RecordedEvent& event) { recording->consume(event); };

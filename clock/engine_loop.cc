@@ -33,8 +33,9 @@ std::int64_t EngineLoop::steps_that_fit() const {
   return static_cast<std::int64_t>(std::max(0.0, rules_.cache_tokens - held_) / static_cast<double>(decoding_));
 }
 
-// Those admitted last give way until the others can take a step; they are computed again with what they had.
-void EngineLoop::make_room() {
+// Those admitted last give way until the others can take a step; they are computed again with what they had. Did any?
+bool EngineLoop::make_room() {
+  const std::int64_t before = num_running();
   while (steps_that_fit() < 1 && running_.size() > 1) {
     Active last = running_.back();
     running_.pop_back();
@@ -47,10 +48,11 @@ void EngineLoop::make_room() {
     waiting_.push_front(last);
     ++seen_;
   }
+  return num_running() < before;
 }
 
 // Puts tokens of prompts into the step: of running requests first, then of waiting ones.
-bool EngineLoop::take_prompts(StepBatch& batch) {
+bool EngineLoop::take_prompts(StepBatch& batch, bool admits) {
   std::int64_t budget = rules_.budget - (rules_.prompts_alone ? 0 : decoding_);
   const auto take = [&](Active& request) {
     const std::int64_t tokens = std::min(budget, request.prompt - request.computed);
@@ -62,7 +64,7 @@ bool EngineLoop::take_prompts(StepBatch& batch) {
   };
   for (Active& request : running_)
     if (budget > 0 && request.computed < request.prompt) take(request);
-  while (budget > 0 && seen_ > 0 && num_running() < rules_.most_running && fits(waiting_.front())) {
+  while (admits && budget > 0 && seen_ > 0 && num_running() < rules_.most_running && fits(waiting_.front())) {
     running_.push_back(waiting_.front());
     waiting_.pop_front();
     --seen_;
@@ -78,9 +80,10 @@ StepBatch EngineLoop::next() {
     seen_ = num_waiting();
     since_poll_ = 0;
   }
-  make_room();
+  // Nobody is admitted in a step in which somebody gave way.
+  const bool admits = !make_room();
   StepBatch batch;
-  prompts_ = take_prompts(batch);
+  prompts_ = take_prompts(batch, admits);
   if (!prompts_ && decoding_ == 0)
     throw InputError(fmt::format("a request of {} tokens does not fit the cache of {:.0f}", waiting_.front().prompt,
                                  rules_.cache_tokens));
@@ -105,7 +108,8 @@ StepBatch EngineLoop::middle(StepBatch batch, std::int64_t steps) const {
 }
 
 void EngineLoop::complete(std::int64_t steps) {
-  since_poll_ += prompts_ ? rules_.poll_steps : steps;
+  // As if each step were taken by itself: arrivals are looked at every poll_steps steps, whether or not any wait.
+  since_poll_ = prompts_ ? rules_.poll_steps : (since_poll_ + steps - 1) % rules_.poll_steps + 1;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < running_.size(); ++i) {
     Active& request = running_[i];

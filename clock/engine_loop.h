@@ -70,8 +70,8 @@ class EngineLoop {
   double held_by(const Active& request) const;
   bool fits(const Active& request) const;
   std::int64_t steps_that_fit() const;
-  void make_room();
-  bool take_prompts(StepBatch& batch);
+  bool make_room();
+  bool take_prompts(StepBatch& batch, bool admits);
 
   LoopRules rules_;
   std::array<std::int64_t, most_windows> windows_;

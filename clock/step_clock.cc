@@ -20,10 +20,10 @@ constexpr double scan_head_elements = 128 * 128;
 /// Outside the graph a layer with states or latents has so many times more kernels than another layer has.
 /// Fitted on published runs, as the next two: the launches of Kimi-K2.5, DeepSeek-R1 and Qwen3.5 beside those of Llama
 /// and gpt-oss in steps with prompts.
-constexpr double eager_mixer_layers = 2;
+constexpr double eager_mixer_layers = 4;
 /// Launches of a layer of experts in 4 bits, beside those of fp8 and bf16: fused where the GPU multiplies in 4 bits
 /// (nvfp4 and mxfp4 on Blackwell), and with kernels that unpack where it does not (int4, mxfp4 on Hopper).
-constexpr double fused_experts = 0.5;
+constexpr double fused_experts = 0.4;
 constexpr double unpacked_experts = 1.5;
 
 double expert_kernels(const ClockModel& model, const GpuSpeed& gpu) {

@@ -44,44 +44,54 @@ std::vector<TimesRow> rows_of(const SimulateAnswer& answer) {
   return rows;
 }
 
-auto mean_of(DurationHistogram ServedTimes::*times) {
-  return [=](const TimesRow& row) { return human_seconds((row.times->*times).mean()); };
-}
+Column right(const char* title, const char* subtitle = "") { return for_people(title, subtitle, Align::right); }
 
-auto quantile_of(DurationHistogram ServedTimes::*times, double share) {
-  return [=](const TimesRow& row) { return human_seconds((row.times->*times).quantile(share)); };
-}
-
-Column right(const char* title, const char* subtitle) { return for_people(title, subtitle, Align::right); }
-
-Table latency_table(const std::vector<TimesRow>& rows) {
-  std::vector<Field<TimesRow>> fields{{for_people("cache", "", Align::left), &TimesRow::name}};
-  struct Group {
-    const char* title;
-    DurationHistogram ServedTimes::*times;
+/// A row for each figure and run: what it is, of which, and how it is spread.
+Table latency_table(const std::vector<TimesRow>& runs) {
+  struct Row {
+    std::string figure;
+    std::string run;
+    const DurationHistogram* durations;
   };
-  for (const auto& [title, times] : {Group{"first token", &ServedTimes::first_token},
-                                     Group{"each further token", &ServedTimes::output_token}}) {
-    fields.push_back({right(title, "mean"), mean_of(times)});
-    for (const int share : {50, 90, 99})
-      fields.push_back({right("", fmt::format("p{}", share).c_str()), quantile_of(times, share / 100.0)});
-  }
-  return table_of(fields, rows);
+  struct Figure {
+    const char* name;
+    DurationHistogram ServedTimes::*durations;
+  };
+  std::vector<Row> rows;
+  for (const auto& [name, durations] : {Figure{"first token", &ServedTimes::first_token},
+                                        Figure{"each further token", &ServedTimes::output_token},
+                                        Figure{"end to end", &ServedTimes::end_to_end},
+                                        Figure{"queueing", &ServedTimes::queueing}})
+    for (const TimesRow& run : runs) rows.push_back({&run == &runs.front() ? name : "", run.name, &(run.times->*durations)});
+  // Where no request has such a time, as of prompts alone, there is nothing to say.
+  const auto shown = [](const Row& row, double seconds) {
+    return row.durations->count() == 0 ? std::string() : human_seconds(seconds);
+  };
+  const auto quantile = [=](double share) {
+    return [=](const Row& row) { return shown(row, row.durations->quantile(share)); };
+  };
+  return table_of<Row>({{for_people("", "", Align::left), &Row::figure},
+                        {for_people("cache", "", Align::left), &Row::run},
+                        {right("mean"), [=](const Row& row) { return shown(row, row.durations->mean()); }},
+                        {right("p50"), quantile(0.5)},
+                        {right("p90"), quantile(0.9)},
+                        {right("p99"), quantile(0.99)}},
+                       rows);
 }
 
 Table service_table(const std::vector<TimesRow>& rows) {
   const bool limited = rows.front().timed->limits.any(), priced = rows.front().timed->price_per_gpu_hour.has_value();
   return table_of<TimesRow>(
       {{for_people("cache", "", Align::left), &TimesRow::name},
-       {right("end to end", "mean"), mean_of(&ServedTimes::end_to_end)},
-       {right("", "p99"), quantile_of(&ServedTimes::end_to_end, 0.99)},
-       {right("queueing", "mean"), mean_of(&ServedTimes::queueing)},
-       {right("", "p99"), quantile_of(&ServedTimes::queueing, 0.99)},
-       {right("tokens/s", "generated"), [](const TimesRow& row) { return Real{row.output_rate(), 0}; }},
-       {right("", "a GPU"), [](const TimesRow& row) { return Real{row.output_rate() / row.gpus(), 1}; }},
-       {right("within", "limits"), [](const TimesRow& row) { return Percent{100 * row.good_share(), 1}; }, limited},
+       {right("generated", "tokens/s"), [](const TimesRow& row) { return Real{row.output_rate(), 0}; }},
+       {right("", "a GPU"), [](const TimesRow& row) { return Real{row.output_rate() / row.gpus(), 0}; }},
+       {right("requests", "within limits"), [](const TimesRow& row) { return Percent{100 * row.good_share(), 1}; },
+        limited},
+       {right("", "of them a second"),
+        [](const TimesRow& row) { return Real{row.per_second(row.times->good_requests()), 2}; }, limited},
+       {right("span"), [](const TimesRow& row) { return human_seconds(row.span()); }},
        {right("GPU", "hours"), [](const TimesRow& row) { return Real{row.gpu_hours(), 2}; }},
-       {right("price of 1M", "generated"),
+       {right("price of a million", "generated"),
         [](const TimesRow& row) { return Real{row.price_of(row.times->generated_tokens()).value_or(0), 2}; }, priced}},
       rows);
 }
@@ -114,18 +124,23 @@ Table parts_table(const std::vector<TimesRow>& rows) {
   return table_of(fields, parts);
 }
 
+std::string token_times(const ServedTimes& times) {
+  std::string text = fmt::format("a first token after {} (p99 {})", human_seconds(times.first_token.mean()),
+                                 human_seconds(times.first_token.quantile(0.99)));
+  if (times.output_token.count() > 0)
+    text += fmt::format(", {} for each further one", human_seconds(times.output_token.mean()));
+  return text;
+}
+
 /// The answer in a sentence or two.
 std::string verdict(const std::vector<TimesRow>& rows) {
   const TimesRow &first = rows.front(), &without = rows.back();
-  std::string text = fmt::format(
-      "{} on {} {}: a first token after {} (p99 {}), {} for each further one; without prefix caching {} and {}", first.name,
-      first.timed->gpus(), first.timed->served.gpu, human_seconds(first.times->first_token.mean()),
-      human_seconds(first.times->first_token.quantile(0.99)), human_seconds(first.times->output_token.mean()),
-      human_seconds(without.times->first_token.mean()), human_seconds(without.times->output_token.mean()));
-  if (first.times->first_token.mean() > 0)
-    text += fmt::format(", so that caching makes the first token {} as fast",
-                        human_ratio(without.times->first_token.mean() / first.times->first_token.mean(), 2));
-  return text + ".";
+  std::string text = fmt::format("{} on {} {}: {}; without prefix caching {}.", first.name, first.timed->gpus(),
+                                 first.timed->served.gpu, token_times(*first.times), token_times(*without.times));
+  const double before = without.times->first_token.mean(), after = first.times->first_token.mean();
+  if (after > 0 && before > after)
+    text += fmt::format(" Caching makes the first token {:.1f} times as fast.", before / after);
+  return text;
 }
 
 Listing overloads(const std::vector<TimesRow>& rows) {

@@ -19,4 +19,9 @@ std::string request_csv_row(const RequestRecord& record) {
                      record.evictions, to_string(record.status));
 }
 
+std::string times_csv_fields(const RequestRecord& record) {
+  return fmt::format(",{:.6f},{:.6f},{:.6f},{:.6f},{},{}", record.arrival_seconds, record.queue_seconds,
+                     record.first_token_seconds, record.finish_seconds, record.generated, record.preemptions);
+}
+
 }  // namespace hybridkv

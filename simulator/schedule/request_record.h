@@ -41,4 +41,9 @@ inline constexpr std::string_view request_csv_header = "idx,input_length,hit_tok
 /// The line of one request, without line end.
 std::string request_csv_row(const RequestRecord& record);
 
+/// Columns of a replay by a clock, behind those, and their values: seconds.
+inline constexpr std::string_view times_csv_names =
+    ",arrival_seconds,queue_seconds,first_token_seconds,finish_seconds,generated,preemptions";
+std::string times_csv_fields(const RequestRecord& record);
+
 }  // namespace hybridkv

@@ -54,7 +54,7 @@ void ServedReplay::submit(const TraceRequest& request, std::optional<std::int64_
   requests_[request.index] = {.arrival = request.arrival_seconds,
                               .prompt = request.input_length,
                               .found = found,
-                              .generated = outputs};
+                              .generated = request.output_length};
   loop_.submit({.index = request.index, .prompt = request.input_length, .found = found, .outputs = outputs});
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 const std::vector<std::string> commands{"plan",   "explain",  "whose",  "compare", "verify", "attend",
                                         "bench",  "plot",     "report",  "simulate", "sweep",
-                                        "merge",  "recommend", "boot",   "doctor", "audit",
+                                        "merge",  "recommend", "boot",   "calibrate", "doctor", "audit",
                                         "conform", "emit", "models", "init", "import", "completions", "man"};
 
 /// Commands of a help's lines that begin with "  hybridkv ", without that word; a backslash joins lines, and what other

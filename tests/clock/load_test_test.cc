@@ -48,7 +48,7 @@ LoopRules random_rules() {
           .prompts_alone = *rc::gen::arbitrary<bool>(),
           .poll_steps = *rc::gen::element<std::int64_t>(1, 7),
           .most_running = *rc::gen::inRange<std::int64_t>(1, 20),
-          .cache_tokens = *rc::gen::element(0.0, 1500.0, 6000.0),
+          .cache_tokens = *rc::gen::element(0.0, 1000.0, 6000.0),
           .reserves_outputs = *rc::gen::arbitrary<bool>()};
 }
 
@@ -63,12 +63,16 @@ TEST_CASE("law: sums over groups of equal steps are those of a run that takes ea
                         .output_tokens = *rc::gen::inRange<std::int64_t>(1, 90),
                         .least_share = 1,
                         .concurrency = *rc::gen::inRange<std::int64_t>(1, 9)};
-    const LoopRules rules = random_rules();
+    LoopRules rules = random_rules();
+    // Often all of them are admitted, and do not fit when they have generated.
+    if (*rc::gen::arbitrary<bool>())
+      rules.cache_tokens = static_cast<double>(test.concurrency * (test.input_tokens + test.output_tokens / 2) + 2);
     const StepClock clock(some_hybrid(), {}, some_gpu(), {});
     const std::vector<LoadStep> steps = load_steps(test, rules, clock.windows());
     const LoadFigures grouped = figures_of(steps, clock), alone = stepped(test, rules, clock);
     double computed = 0;
     for (const LoadStep& step : steps) computed += step.batch.prompt_tokens * step.steps;
+    // What gave way was computed again.
     preempted += computed > 10.0 * static_cast<double>(test.concurrency * test.input_tokens) ? 1 : 0;
     RC_ASSERT(alike(grouped.first_token, alone.first_token));
     RC_ASSERT(alike(grouped.output_token, alone.output_token));

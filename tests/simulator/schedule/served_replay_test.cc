@@ -124,10 +124,12 @@ TEST_CASE("edge: who waits for a request that is not served goes on") {
   TraceBatch batch;
   add_request(batch, {{1, 1000}}, 5, 0);
   ServedReplay replay(timed(DriverKind::open_loop));
-  const TraceRequest& request = batch.requests[0];
+  TraceRequest request = batch.requests[0];
+  request.num_dependents = 1;
   replay.consume(request, batch.prompt(request), {}, std::nullopt);
   TraceRequest next = request;
   next.index = 1;
+  next.num_dependents = 0;
   next.arrival_seconds = 1;
   const TraceDependency waits[] = {{.request = 0, .delay_seconds = 3}};
   replay.consume(next, batch.prompt(request), waits, 0);

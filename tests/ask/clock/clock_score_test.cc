@@ -1,0 +1,134 @@
+// The clocks of engines against published runs: the score that docs/clock.md states, and the models behind it.
+#include "ask/clock/clock_score.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "base/csv.h"
+#include "base/error.h"
+#include "engines/vllm/engine.h"
+#include "scenarios/read.h"
+#include "test_paths.h"
+
+using namespace hybridkv;
+
+namespace {
+
+const RowFiles public_files{.rows = HYBRIDKV_TEST_DATA "/clock/measured.csv",
+                            .models = HYBRIDKV_TEST_DATA "/clock/models.csv",
+                            .recipes = HYBRIDKV_TEST_DATA "/clock/recipes.csv"};
+
+const std::vector<MeasuredRow>& public_rows() {
+  static const std::vector<MeasuredRow> rows = read_measured_rows(public_files);
+  return rows;
+}
+
+/// A model of the library as the clock sees it on one rank of vLLM.
+ClockModel library_model(const std::string& name, std::int64_t ranks) {
+  const Scenario scenario = read_scenario(parse_scenario(
+      "model: " + name + "\nengine: {memory: 400GiB, tensor_parallel: " + std::to_string(ranks) +
+          ", kv_dtype: fp8, ssm_dtype: bf16}\nlimits: {max_model_len: 4096}\n", "clock.yaml"));
+  return clock_model(scenario.model, scenario.engine, find_gpu("H200").speed);
+}
+
+bool alike(double a, double b, double share) { return std::abs(a - b) <= share * std::max(std::abs(a), std::abs(b)); }
+
+}  // namespace
+
+TEST_CASE("golden: the score of the shipped clocks on the published runs, to a tenth of a point") {
+  const std::vector<ClockScore> scores = score_clocks(public_rows());
+  REQUIRE(scores.size() == 4);
+  const ClockError &blind = scores.back().blind, &own = scores.back().own;
+  CHECK(blind.runs == 479);
+  CHECK(blind.first_token_median == doctest::Approx(19.14).epsilon(0.1 / 19.14));
+  CHECK(blind.first_token_p90 == doctest::Approx(49.70).epsilon(0.1 / 49.70));
+  CHECK(blind.output_token_median == doctest::Approx(7.88).epsilon(0.1 / 7.88));
+  CHECK(blind.output_token_p90 == doctest::Approx(21.75).epsilon(0.1 / 21.75));
+  CHECK(own.runs == 350);
+  CHECK(own.first_token_median == doctest::Approx(13.43).epsilon(0.1 / 13.43));
+  CHECK(own.output_token_median == doctest::Approx(5.81).epsilon(0.1 / 5.81));
+  // What the project asks of a clock without any run of the deployment.
+  CHECK(blind.first_token_median <= 20);
+  CHECK(blind.first_token_p90 <= 50);
+  CHECK(blind.output_token_median <= 10);
+  CHECK(blind.output_token_p90 <= 25);
+}
+
+TEST_CASE("fault: a clock without its launches, or with all of the bandwidth, is seen by the score") {
+  std::vector<MeasuredRow> rows;
+  for (const MeasuredRow& row : public_rows())
+    if (row.engine->clock->name == "vllm") rows.push_back(row);
+  const ClockError right = score_clocks(rows).back().blind;
+  for (MeasuredRow& row : rows) row.run.model.layers = row.run.model.moe_layers = row.run.model.latent_layers = 0;
+  CHECK(score_clocks(rows).back().blind.output_token_median > 2 * right.output_token_median);
+}
+
+TEST_CASE("law: what a model of the library computes is what the table of models says") {
+  struct Pair {
+    const char* table;
+    const char* library;
+  };
+  std::map<std::string, ClockModel> tabled;
+  for (const MeasuredRow& row : public_rows())
+    if (row.run.split.tensor_parallel == 4 && row.weights.starts_with("fp8")) tabled[row.model] = row.run.model;
+  int compared = 0;
+  for (const auto& [table, library] : {Pair{"Qwen3.5-397B-A17B", "Qwen3.5-397B-A17B"},
+                                       Pair{"Llama-3.1-70B", "Llama-3.1-70B"}, Pair{"Qwen3-32B", "Qwen3-32B"},
+                                       Pair{"DeepSeek-R1", "DeepSeek-V3"}}) {
+    const auto found = tabled.find(table);
+    if (found == tabled.end()) continue;
+    ++compared;
+    CAPTURE(table);
+    const ClockModel ours = library_model(library, 4);
+    CHECK(ours.hidden == found->second.hidden);
+    CHECK(ours.layers == found->second.layers);
+    CHECK(ours.experts == found->second.experts);
+    CHECK(ours.experts_per_token == found->second.experts_per_token);
+    CHECK(alike(ours.dense_parameters, found->second.dense_parameters, 0.01));
+    CHECK(alike(ours.expert_parameters, found->second.expert_parameters, 0.01));
+    CHECK(alike(ours.head_parameters, found->second.head_parameters, 0.01));
+    REQUIRE(ours.attention.size() == found->second.attention.size());
+    for (std::size_t i = 0; i < ours.attention.size(); ++i) {
+      CHECK(ours.attention[i].layers == found->second.attention[i].layers);
+      CHECK(alike(ours.attention[i].prefill_flops, found->second.attention[i].prefill_flops, 1e-9));
+      CHECK(alike(ours.attention[i].decode_flops, found->second.attention[i].decode_flops, 1e-9));
+    }
+    REQUIRE(ours.states.size() == found->second.states.size());
+    for (std::size_t i = 0; i < ours.states.size(); ++i) {
+      CHECK(ours.states[i].layers == found->second.states[i].layers);
+      CHECK(alike(ours.states[i].state_bytes, found->second.states[i].state_bytes, 0.01));
+      CHECK(alike(ours.states[i].recurrence, found->second.states[i].recurrence, 0.01));
+    }
+  }
+  CHECK(compared >= 3);
+}
+
+TEST_CASE("edge: a table with a column, a model or a number that is none is refused with its line") {
+  const std::string path = "broken_rows.csv";
+  const auto refusal = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    RowFiles files = public_files;
+    files.rows = path;
+    try {
+      read_measured_rows(files);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("taken");
+  };
+  const std::string head = "engine,model,gpu,weights_dtype,kv_dtype,mode,drafts,input_tokens,output_tokens,concurrency,"
+                           "tensor_parallel,data_parallel,num_gpus,ttft_ms,tpot_ms,source,flag\n";
+  CHECK(refusal("engine,model\nvllm,x\n").starts_with("broken_rows.csv:1: there is no column mode"));
+  CHECK(refusal(head + "vllm,Llama-3.1-8B,H200,bf16,,aggregated,none,1024,1024,4,1,1,1,50,5,me,\n") == "taken");
+  CHECK(refusal(head + "vllm,Llama,H200,bf16,,aggregated,none,1024,1024,4,1,1,1,50,5,me,\n") ==
+        "broken_rows.csv:2: model is not in the table of models");
+  CHECK(refusal(head + "vllm,Llama-3.1-8B,H200,bf16,,aggregated,none,1k,1024,4,1,1,1,50,5,me,\n") ==
+        "broken_rows.csv:2: input_tokens must be a number, is \"1k\"");
+  CHECK(refusal(head + "vllm,Llama-3.1-8B,H200,bf16,,aggregated,none,1024\n") ==
+        "broken_rows.csv:2: has 8 values, the first line names 17 columns");
+  CHECK(refusal(head + "ours,Llama-3.1-8B,H200,bf16,,aggregated,none,1024,1024,4,1,1,1,50,5,me,\n") ==
+        "broken_rows.csv:2: engine is none that has a clock");
+  CHECK(refusal("") == "broken_rows.csv: is empty; its first line names the columns");
+}

@@ -1,0 +1,116 @@
+// Replays by a clock and `hybridkv calibrate`, as a user types them.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "test_paths.h"
+#include "tests/cli/require_refused.h"
+
+using namespace hybridkv::testing;
+
+namespace {
+
+const std::string model = "--model Qwen3.5-35B-A3B --max-model-len 32k --gpu H200 ";
+const std::string benches = "--bench '" HYBRIDKV_TEST_DATA "/clock/bench_short.json' --bench '" HYBRIDKV_TEST_DATA
+                            "/clock/bench_long.json' ";
+
+nlohmann::json times_of(const std::string& arguments) {
+  const ProgramRun run = run_program("simulate " + arguments + " --requests 300 --format json --quiet 2> /dev/null");
+  CAPTURE(run.output);
+  REQUIRE(run.exit_code == 0);
+  return nlohmann::json::parse(run.output)["caches"][0]["times"];
+}
+
+double first_token(const nlohmann::json& run) { return run["first_token_seconds"]["mean"].get<double>(); }
+
+}  // namespace
+
+TEST_CASE("golden: a replay on a GPU says times with and without prefix caching, and by which clock") {
+  const nlohmann::json times = times_of(model + "--ttft 1s --tpot 40ms --price 2.5");
+  CHECK(times["gpu"] == "H200");
+  CHECK(times["gpus"] == 1);
+  CHECK(times["clock"].get<std::string>().find("median error on runs that it had not seen") != std::string::npos);
+  CHECK(first_token(times["cached"]) < first_token(times["uncached"]));
+  CHECK(times["cached"]["requests"] == 300);
+  CHECK(times["cached"]["good_requests"].get<int>() > 0);
+  CHECK(times["cached"]["price_per_million_generated"].get<double>() > 0);
+  double parts = 0;
+  for (const auto& [part, seconds] : times["cached"]["step_seconds"].items()) parts += seconds.get<double>();
+  CHECK(parts <= times["cached"]["span_seconds"].get<double>() * 1.001);
+}
+
+TEST_CASE("law: more GPUs or a faster one, and fewer requests a second, never delay the first token") {
+  const double before = first_token(times_of(model)["cached"]);
+  CHECK(first_token(times_of("--model Qwen3.5-35B-A3B --max-model-len 32k --gpu B200")["cached"]) < before);
+  CHECK(first_token(times_of(model + "--rate 0.2x")["cached"]) <= before);
+  CHECK(first_token(times_of(model + "--tp 4")["cached"]) < before);
+}
+
+TEST_CASE("golden: every engine that was measured has times, the others say that nobody measured them") {
+  for (const char* engine : {"vllm-0.32", "sglang-0.5.23", "tensorrt-llm"}) {
+    CAPTURE(engine);
+    const nlohmann::json times = times_of(model + "--engine " + engine);
+    CHECK(first_token(times["cached"]) < first_token(times["uncached"]));
+  }
+  require_refused("simulate " + model + "--engine llama.cpp --requests 5", "how long a step of");
+}
+
+TEST_CASE("golden: without --memory the cache has what the GPU leaves beside the weights") {
+  require_refused("simulate --model Qwen3.5-397B-A17B --max-model-len 32k --gpu H200 --requests 5", "take --tp 8");
+  CHECK(run_program("simulate --model Qwen3.5-397B-A17B --tp 8 --max-model-len 32k --gpu H200 --requests 5").exit_code ==
+        0);
+}
+
+TEST_CASE("golden: every request of pools of blocks has its times in the file that was asked for") {
+  std::filesystem::remove("timed_requests.csv");
+  CHECK(run_program("simulate " + model + "--requests 20 --per-request timed_requests.csv").exit_code == 0);
+  std::ifstream file("timed_requests.csv");
+  std::string header, row;
+  std::getline(file, header);
+  CHECK(header.ends_with("status,arrival_seconds,queue_seconds,first_token_seconds,finish_seconds,generated,preemptions"));
+  int rows = 0;
+  while (std::getline(file, row)) ++rows;
+  CHECK(rows == 20);
+}
+
+TEST_CASE("edge: flags of a clock that cannot be are refused, with a way out") {
+  require_refused("simulate --model Qwen3.5-4B --memory 8G --max-model-len 32k --ttft 1s", "say on what by --gpu NAME");
+  require_refused("simulate " + model + "--ttft soon", "write it like 40ms or 1.5s");
+  require_refused("simulate " + model + "--rate 0x", "must be a number above 0");
+  require_refused("simulate " + model + "--tp 2 --gpus 3", "no multiple of the 2 ranks");
+  require_refused("simulate --model Qwen3.5-4B --max-model-len 32k --gpu H300", "H200");
+  require_refused("simulate --block-size 528 --num-blocks 100 --gpu H200", "needs a model");
+  require_refused("simulate " + model + "--clock '" HYBRIDKV_TEST_DATA "/clock/bench_short.json'", "is no clock");
+}
+
+TEST_CASE("golden: calibrate says which tests to run, takes their results, and its clock is taken back") {
+  const ProgramRun asked = run_program("calibrate " + model);
+  CHECK(asked.exit_code == 0);
+  CHECK(asked.output.find("vllm bench serve --model") != std::string::npos);
+  const std::filesystem::path file = "calibrated_clock.json";
+  std::filesystem::remove(file);
+  const ProgramRun run = run_program("calibrate " + model + benches + "-o " + file.string());
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(run.output.find("calibrated by 2 load tests") != std::string::npos);
+  const nlohmann::json times = times_of(model + "--clock " + file.string());
+  CHECK(times["clock"].get<std::string>().find("calibrated by 2 load tests of Qwen3.5-35B-A3B on 1 H200") !=
+        std::string::npos);
+  CHECK(first_token(times["cached"]) != first_token(times_of(model)["cached"]));
+  require_refused("calibrate " + model + benches + "-o " + file.string(), "--force");
+  require_refused("simulate " + model + "--engine sglang-0.5.23 --requests 5 --clock " + file.string(),
+                  "is a clock of vllm");
+}
+
+TEST_CASE("edge: what is no load test is refused with the key that is missing") {
+  require_refused("calibrate " + model + "--bench '" HYBRIDKV_TEST_DATA "/clock/models.csv'",
+                  "is no result of a load test");
+  std::ofstream("half.json") << R"({"completed": 40, "mean_ttft_ms": 12, "max_concurrency": 4})";
+  require_refused("calibrate " + model + "--bench half.json", "total_input_tokens");
+  require_refused("calibrate " + model + "-o clock.json", "nothing to calibrate by");
+  require_refused("calibrate --model Qwen3.5-4B --memory 8G --max-model-len 32k", "--gpu NAME");
+}

@@ -17,7 +17,8 @@ std::vector<std::string> emitted_kinds() {
   return kinds;
 }
 
-std::vector<EmittedFile> emit(const std::string& kind, const Scenario& scenario, const std::string& made_by) {
+std::vector<EmittedFile> emit(const std::string& kind, const Scenario& scenario, const std::string& made_by,
+                              EmitParts parts) {
   const Engine* of_kind = nullptr;
   for (const Engine* engine : all_engines())
     if (engine->emit != nullptr && engine->rules->builder == kind) of_kind = engine;
@@ -33,7 +34,7 @@ std::vector<EmittedFile> emit(const std::string& kind, const Scenario& scenario,
   EngineSpec engine = scenario.engine;
   engine.attention_pack_size = scenario.pack_sizes.front();
   const CachePlan plan = plan_pack(scenario, 0, PlanDetail::numbers);
-  return of_kind->emit({plan, scenario.model, engine, made_by});
+  return of_kind->emit({plan, scenario.model, engine, made_by, parts});
 }
 
 }  // namespace hybridkv

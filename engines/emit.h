@@ -9,18 +9,25 @@
 
 namespace hybridkv {
 
+/// How much of a plug-in is wanted.
+enum class EmitParts {
+  module,   ///< what the engine loads
+  package,  ///< with what installs and proves it
+};
+
 /// A plan that an engine shall make by a plug-in.
 struct EmitQuestion {
   const CachePlan& plan;        ///< of the engine's rules
   const ModelSpec& model;
   const EngineSpec& engine;
   std::string made_by;          ///< the command, for whoever reads the files
+  EmitParts parts = EmitParts::module;
 };
 
 /// A file of a plug-in.
 struct EmittedFile {
   std::string path;  ///< below the folder that is written
-  std::string text;
+  std::string text;  ///< its bytes
 };
 
 }  // namespace hybridkv

@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "engines/embedded_files.h"
+#include "engines/vllm/builder_cases.h"
 #include "engines/vllm/conformance.h"
 #include "planner/allocated_tensors.h"
 #include "planner/primary_attention.h"
@@ -209,6 +210,8 @@ std::vector<EmittedFile> emit_vllm_builder(const EmitQuestion& question) {
   std::vector<EmittedFile> files;
   for (const std::string_view name : {"hybridkv_builder.py", "test_builder.py", "pyproject.toml", "README.md"})
     files.push_back({std::string(name), filled(name, words)});
+  if (question.parts == EmitParts::package)
+    for (EmittedFile& file : vllm_builder_cases(question)) files.push_back(std::move(file));
   return files;
 }
 

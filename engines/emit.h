@@ -5,6 +5,7 @@
 
 #include "planner/cache_plan.h"
 #include "planner/engine_spec.h"
+#include "planner/kernel_verdict.h"
 #include "planner/model_spec.h"
 
 namespace hybridkv {
@@ -22,6 +23,7 @@ struct EmitQuestion {
   const EngineSpec& engine;
   std::string made_by;          ///< the command, for whoever reads the files
   EmitParts parts = EmitParts::module;
+  std::vector<KernelFit> kernels;  ///< of a package: what the plan does to kernels whose cards are known
 };
 
 /// A file of a plug-in.

@@ -108,10 +108,12 @@ std::string KernelCard::title() const {
   return fmt::format("{}{}{}{}", package, package.empty() ? "" : ".", name, version.empty() ? "" : " " + version);
 }
 
-KernelCard read_kernel_card(const std::string& file) {
-  const CardReader reader(file);
-  const json root = json::parse(text_of_card(file), nullptr, false);
-  if (root.is_discarded() || !root.is_object()) throw InputError(file + ": is no JSON object, so no card of a kernel");
+KernelCard read_kernel_card(const std::string& file) { return parse_kernel_card(text_of_card(file), file); }
+
+KernelCard parse_kernel_card(const std::string& text, const std::string& name) {
+  const CardReader reader(name);
+  const json root = json::parse(text, nullptr, false);
+  if (root.is_discarded() || !root.is_object()) throw InputError(name + ": is no JSON object, so no card of a kernel");
   if (reader.text(root, "schema") != card_schema)
     reader.refuse("schema", fmt::format("is '{}', and {} is read", reader.text(root, "schema"), card_schema));
   KernelCard card{.name = reader.text(reader.at(root, "kernel"), "name"),

@@ -27,6 +27,9 @@ TEST_CASE("golden: a package of four files and cases, a module alone, or the mod
   for (const char* file : {"hybridkv_builder.py", "test_builder.py", "pyproject.toml", "README.md"})
     CHECK(fs::file_size(scratch.path / "packed" / file) > 100);
   CHECK(fs::file_size(scratch.path / "packed" / "cases" / "full_attention_1" / "out.npy") == 737408);
+  std::ifstream readme(scratch.path / "packed" / "README.md");
+  CHECK(contains(std::string(std::istreambuf_iterator<char>(readme), {}),
+                 "vllm.unified_attention, one pass (2D) 0.33.0 fits: it takes or rightly derives every stride"));
   CHECK(run_program(emit_to(scratch, "mine.py")).exit_code == 0);
   const ProgramRun streamed = run_program("emit vllm-builder " + std::string(plan));
   CHECK(streamed.exit_code == 0);

@@ -1,7 +1,6 @@
 #include "report/recommend/recommend_report.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -254,9 +253,8 @@ Table candidates_table(const RecommendAnswer& report) {
   std::vector<CandidateField> fields = reporter_of(report.result).candidates();
   if (is_judged(report.result)) {
     fields.push_back(kernels_field({"kernels", "kernels"}));
-    fields.push_back({{"kernel_harm", "kernel harm"}, [](const CandidateRow& row) {
-                        return Cell(fmt::format("{}", fmt::join(kernel_harms(row.layout().plan.kernels), "; ")));
-                      }});
+    fields.push_back({{"kernel_harm", "kernel harm"},
+                      [](const CandidateRow& row) { return kernel_harms_cell(row.layout().plan.kernels); }});
     fields.push_back(of_candidate<&Candidate::passed_over>({"passed_over", "passed over"}));
   }
   return table_of(fields, rows);

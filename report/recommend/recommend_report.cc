@@ -1,6 +1,7 @@
 #include "report/recommend/recommend_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -81,6 +82,29 @@ void add_unpacked(Document& document, const RecommendAnswer& report, const Recom
   const Candidate& candidate = result.candidates[*result.unpacked_pick];
   document.blocks.emplace_back(reporter_of(result).pick(result, candidate, prefix_text(candidate, std::nullopt)));
   add_served(document, *report.unpacked_pick);
+}
+
+/// What packs would bring that only an emitted builder makes.
+std::vector<std::string> builder_sentences(const RecommendAnswer& report) {
+  if (!report.builder) return {};
+  const BuilderOffer& offer = *report.builder;
+  std::vector<std::int64_t> all{1};
+  all.insert(all.end(), offer.packs.begin(), offer.packs.end());
+  const std::string weighed = fmt::format("--packs {} weighs these with every block, mode and retention",
+                                          fmt::join(all, ","));
+  const std::string needs = fmt::format("no release makes them by itself: they need the emitted builder "
+                                        "(`hybridkv emit {}`)", offer.builder);
+  if (!offer.is_better)
+    return {fmt::format("Of N = {} none would be picked in this mode; {}. {}.", human_list(offer.packs), needs,
+                        weighed)};
+  const Candidate &other = offer.picked(), &pick = report.picked();
+  return {fmt::format("N = {}, block {}, match unit {} ({}) would be picked: {} of the prompt tokens hit instead of {}, "
+                      "and {} requests run at once instead of {}. Packs are an offer, not the pick, as {}. {}.",
+                      offer.layout().pack(), human_count(block_tokens(offer.layout())),
+                      human_count(offer.result.match_unit(other)), to_string(offer.evidence),
+                      human_percent(100 * other.hit_rate()), human_percent(100 * pick.hit_rate()),
+                      human_real(other.objectives.concurrency), human_real(pick.objectives.concurrency), needs,
+                      weighed)};
 }
 
 /// Combinations that cannot run, each reason once.
@@ -215,6 +239,7 @@ Document recommend_pick(const RecommendAnswer& report) {
   add_listing(document, "What it gains over the default", reasons.gains);
   add_listing(document, "What it costs", reasons.costs);
   add_unpacked(document, report, reasons);
+  add_listing(document, "What the emitted builder would add", builder_sentences(report));
   add_listing(document, "How it was chosen", reasons.choice);
   add_listing(document, "Which assumption would change it", reasons.changes);
   return document;

@@ -20,7 +20,7 @@ namespace hybridkv {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Shape = std::vector<std::int64_t>;
+using Extents = std::vector<std::int64_t>;
 
 constexpr std::int64_t num_blocks = 6;       // enough for blocks of nobody before, between and behind those of requests
 constexpr std::int64_t nobody = 3;           // a block that no request has, beside the null block
@@ -65,9 +65,9 @@ std::vector<float> read_by_requests(const std::vector<float>& rows, const std::v
 }
 
 /// Float64 attention of the last token of each request.
-class Reference {
+class CaseAttention {
  public:
-  Reference(const SpecPlan& spec, const std::vector<float>& query, double scale)
+  CaseAttention(const SpecPlan& spec, const std::vector<float>& query, double scale)
       : sizes_(sizes_of(*spec.attention)), lengths_(lengths_of(spec)) {
     const std::int64_t longest = *std::max_element(lengths_.begin(), lengths_.end());
     inputs_.mask = key_mask(spec.attention->kind, spec.attention->window_tokens);
@@ -75,13 +75,13 @@ class Reference {
     inputs_.query = query;
     inputs_.scale = scale;
     inputs_.is_decode.assign(num_requests, true);
-    Shape table;
+    Extents table;
     std::int64_t slot = 0;
     for (const std::int64_t length : lengths_)
       for (std::int64_t column = 0; column < longest; ++column) table.push_back(column < length ? slot++ : 0);
     tokens_ = slot;
     inputs_.metadata = std::make_shared<const CommonAttentionMetadata>(
-        make_metadata(Shape(num_requests, 1), lengths_, std::move(table), longest, 1, inputs_.mask));
+        make_metadata(Extents(num_requests, 1), lengths_, std::move(table), longest, 1, inputs_.mask));
   }
 
   std::vector<std::int64_t> first_seen() const {
@@ -134,11 +134,11 @@ bool keeps_numbers(const AttentionGeometry& attention) {
          (attention.dtype == DType::bf16 || attention.dtype == DType::fp16 || attention.dtype == DType::fp32);
 }
 
-EmittedFile integers(const std::string& path, const Shape& shape, const std::vector<std::int64_t>& all) {
+EmittedFile integers(const std::string& path, const Extents& shape, const std::vector<std::int64_t>& all) {
   return {path, npy_text<std::int64_t>(shape, all)};
 }
 
-EmittedFile floats(const std::string& path, const Shape& shape, const std::vector<float>& all) {
+EmittedFile floats(const std::string& path, const Extents& shape, const std::vector<float>& all) {
   return {path, npy_text<float>(shape, all)};
 }
 
@@ -165,18 +165,18 @@ void add_attention(std::vector<EmittedFile>& files, const CachePlan& plan, const
   std::vector<float> keys = values(2, static_cast<std::size_t>(num_rows * kv_heads * k));
   round_elements(spec.attention->dtype, keys);
   const std::vector<float> of_values = values_of(*spec.attention, keys);
-  Reference reference(spec, query, scale);
+  CaseAttention attention(spec, query, scale);
   const std::vector<std::int64_t> layers = group.layers();
   std::vector<float> out;
   for (std::int64_t layer = 0; layer < std::ssize(layers); ++layer)
-    for (const double value : reference.of_layer(layer, keys, of_values)) out.push_back(static_cast<float>(value));
+    for (const double value : attention.of_layer(layer, keys, of_values)) out.push_back(static_cast<float>(value));
   files.push_back(floats(folder + "q.npy", {num_requests, heads, k}, query));
   files.push_back(floats(folder + "k.npy", {num_rows, kv_heads, k}, keys));
   files.push_back(floats(folder + "v.npy", {num_rows, kv_heads, v}, of_values));
   files.push_back(integers(folder + "block_table.npy", {num_requests, columns},
                            {&block_table[0][0], &block_table[0][0] + num_requests * columns}));
   files.push_back(integers(folder + "lengths.npy", {num_requests}, lengths_of(spec)));
-  files.push_back(integers(folder + "first_seen.npy", {num_requests}, reference.first_seen()));
+  files.push_back(integers(folder + "first_seen.npy", {num_requests}, attention.first_seen()));
   files.push_back(floats(folder + "out.npy", {std::ssize(layers), num_requests, heads, v}, out));
   const Json facts{{"layers", layers}, {"block_tokens", spec.block_size_tokens}, {"scale", scale}};
   files.push_back({folder + "case.json", facts.dump() + "\n"});

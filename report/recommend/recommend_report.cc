@@ -98,8 +98,8 @@ std::vector<std::string> builder_sentences(const RecommendAnswer& report) {
     return {fmt::format("Of N = {} none would be picked in this mode; {}. {}.", human_list(offer.packs), needs,
                         weighed)};
   const Candidate &other = offer.picked(), &pick = report.picked();
-  return {fmt::format("N = {}, block {}, match unit {} ({}) would be picked: {} of the prompt tokens hit instead of {}, "
-                      "and {} requests run at once instead of {}. Packs are an offer, not the pick, as {}. {}.",
+  return {fmt::format("N = {}, block {}, match unit {} ({}) would be picked: {} of the prompt tokens hit instead of "
+                      "{}, and {} requests run at once instead of {}. Packs are an offer, not the pick, as {}. {}.",
                       offer.layout().pack(), human_count(block_tokens(offer.layout())),
                       human_count(offer.result.match_unit(other)), to_string(offer.evidence),
                       human_percent(100 * other.hit_rate()), human_percent(100 * pick.hit_rate()),

@@ -66,7 +66,8 @@ TEST_CASE("no word of a template is left in what is written") {
   const std::vector<EmittedFile> files = emitted(packed_engine(3));
   CHECK(files.size() == 4);
   for (const EmittedFile& file : files)
-    for (const char* word : {"@VERSION@", "@PLAN@", "@MADE_BY@", "@MODEL@", "@ORDER@", "@BACKENDS@", "@KERNELS@", "@STEPS@"})
+    for (const char* word :
+         {"@VERSION@", "@PLAN@", "@MADE_BY@", "@MODEL@", "@ORDER@", "@BACKENDS@", "@KERNELS@", "@STEPS@"})
       CHECK_MESSAGE(file.text.find(word) == std::string::npos, file.path, ": ", word);
 }
 
@@ -108,7 +109,7 @@ TEST_CASE("law: cases of a package hold the plan's strides in six blocks, and at
   }
 }
 
-TEST_CASE("golden: the README says which backends take the order and the blocks, and what kernels do with the strides") {
+TEST_CASE("golden: the README says which backends take order and blocks, and what the strides do to kernels") {
   const auto readme = [](const EngineSpec& engine, std::vector<KernelFit> kernels) {
     const CachePlan plan = make_plan(qwen35_397b(), engine, at_32k, {}, PlanDetail::numbers);
     return emit_vllm_builder({plan, qwen35_397b(), engine, "hybridkv emit", EmitParts::module, std::move(kernels)})

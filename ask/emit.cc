@@ -3,12 +3,25 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ask/embedded_files.h"
+#include "ask/kernels/kernel_fit.h"
 #include "ask/plan.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "engines/engine.h"
 
 namespace hybridkv {
+
+namespace {
+
+std::vector<KernelCard> cards_of_the_package() {
+  std::vector<KernelCard> cards;
+  for (const EmbeddedFile& file : embedded_cards())
+    cards.push_back(parse_kernel_card(std::string(file.text), std::string(file.path)));
+  return cards;
+}
+
+}  // namespace
 
 std::vector<std::string> emitted_kinds() {
   std::vector<std::string> kinds;
@@ -17,7 +30,8 @@ std::vector<std::string> emitted_kinds() {
   return kinds;
 }
 
-std::vector<EmittedFile> emit(const std::string& kind, const Scenario& scenario, const std::string& made_by) {
+std::vector<EmittedFile> emit(const std::string& kind, const Scenario& scenario, const std::string& made_by,
+                              EmitParts parts) {
   const Engine* of_kind = nullptr;
   for (const Engine* engine : all_engines())
     if (engine->emit != nullptr && engine->rules->builder == kind) of_kind = engine;
@@ -32,8 +46,10 @@ std::vector<EmittedFile> emit(const std::string& kind, const Scenario& scenario,
                                  fmt::join(scenario.pack_sizes, ", ")));
   EngineSpec engine = scenario.engine;
   engine.attention_pack_size = scenario.pack_sizes.front();
-  const CachePlan plan = plan_pack(scenario, 0, PlanDetail::numbers);
-  return of_kind->emit({plan, scenario.model, engine, made_by});
+  if (parts == EmitParts::module)
+    return of_kind->emit({plan_pack(scenario, 0, PlanDetail::numbers), scenario.model, engine, made_by, parts, {}});
+  const CachePlan plan = plan_pack(scenario, 0);
+  return of_kind->emit({plan, scenario.model, engine, made_by, parts, kernel_fits(cards_of_the_package(), plan)});
 }
 
 }  // namespace hybridkv

@@ -14,6 +14,7 @@ std::vector<std::string> emitted_kinds();
 /// The plug-in of that kind that makes the plan of a scenario, its module first. `made_by` is the command. Throws
 /// InputError for an unknown kind, one of another engine than the scenario's, several plans, and as the engine does for
 /// a plan that it cannot make.
-std::vector<EmittedFile> emit(const std::string& kind, const Scenario& scenario, const std::string& made_by);
+std::vector<EmittedFile> emit(const std::string& kind, const Scenario& scenario, const std::string& made_by,
+                              EmitParts parts);
 
 }  // namespace hybridkv

@@ -174,6 +174,7 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
                                    const std::function<void(const RecommendProgress&)>& progress) {
   const RecommendQuestion question = question_to(*scenario.engine.rules, asked);
   RecommendSpec spec = spec_of(scenario, question);
+  const bool are_packs_open = spec.space.packs.empty();
   RecommendAnswer answer = asked_of(scenario, question, spec);
   spec.open_trace = [&answer] { return open_trace(answer.trace); };
   spec.on_progress = progress;
@@ -194,6 +195,7 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   answer.has_successor = engine.successor != nullptr;
   answer.packs_as_released = has_only_released_packs(result.space, engine);
   answer.plain_packs = plain_packs(result, spec);
+  if (are_packs_open && answer.packs_as_released && layout.has_blocks()) answer.builder = builder_offer(spec, result);
   answer.pick = served_pick(result, result.pick, spec);
   if (result.unpacked_pick) answer.unpacked_pick = served_pick(result, *result.unpacked_pick, spec);
   if (!answer.trace.file.empty() && layout.cache) answer.pick_losses = candidate_losses(spec, layout, pick);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/builder_offer.h"
 #include "ask/kernels/kernel_card.h"
 #include "ask/replay/layout_bound.h"
 #include "engines/serve.h"
@@ -66,6 +67,7 @@ struct RecommendAnswer {
   bool packs_as_released = false;       ///< no pack was searched that no release has
   std::optional<LayoutBound> pick_bound;  ///< of its layout; nothing where requests run beside each other
   std::vector<PlainPack> plain_packs;   ///< by pack size
+  std::optional<BuilderOffer> builder;  ///< where packs were left out that nobody asked to leave out
   std::optional<LossStats> pick_losses; ///< where the workload is a trace's file
   std::optional<ServedPick> unpacked_pick;  ///< where Recommendation::unpacked_pick is
   std::vector<std::string> commands;           ///< that repeat the pick's numbers, ready for a shell: add_commands

@@ -9,7 +9,8 @@
 namespace hybridkv {
 
 /// Reads the lines of a recording. Fields that it does not know are passed over: a recorder may say more.
-/// All throw InputError that says what is wrong with the line, without its place.
+/// All throw InputError that says what is wrong with the line, without its place. Pre: LineReader::padding bytes behind
+/// a line can be read, as behind those of a LineReader.
 class EventReader {
  public:
   EventReader();

@@ -316,6 +316,10 @@ void write_npy(const std::filesystem::path& file, NpyType type, std::span<const 
 }
 
 void write_npy(OutputFile& file, NpyType type, std::span<const std::int64_t> shape, std::span<const std::byte> bytes) {
+  file.append(npy_text(type, shape, bytes));
+}
+
+std::string npy_text(NpyType type, std::span<const std::int64_t> shape, std::span<const std::byte> bytes) {
   expects(static_cast<std::int64_t>(bytes.size()) == bytes_of(type, shape), "the bytes are those of the shape");
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", info(type).descr,
                                    shape_text(shape));
@@ -327,10 +331,11 @@ void write_npy(OutputFile& file, NpyType type, std::span<const std::int64_t> sha
   header.push_back('\n');
   expects(header.size() <= 0xffff, "the header fits format version 1.0");
 
-  std::string preamble(magic);
-  preamble += {'\1', '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
-  file.append(preamble + header);
-  file.append({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  std::string text(magic);
+  text += {'\1', '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
+  text += header;
+  text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return text;
 }
 
 }  // namespace hybridkv

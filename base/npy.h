@@ -89,8 +89,16 @@ NpyHeader read_npy_header(const std::filesystem::path& file);
 /// Source: NumPy's numpy.lib.format.
 NpyArray read_npy(const std::filesystem::path& file);
 
-/// Writes a file of format version 1.0, byte for byte as numpy.save does. Throws as OutputFile.
-/// Pre: the bytes are those of the shape.
+/// The content of a file of format version 1.0, byte for byte as numpy.save writes it. Pre: the bytes are those of the
+/// shape.
+std::string npy_text(NpyType type, std::span<const std::int64_t> shape, std::span<const std::byte> bytes);
+
+template <class T>
+std::string npy_text(std::span<const std::int64_t> shape, std::span<const T> values) {
+  return npy_text(npy_type_of<T>, shape, std::as_bytes(values));
+}
+
+/// Writes such a file. Throws as OutputFile. Pre: as npy_text.
 void write_npy(OutputFile& file, NpyType type, std::span<const std::int64_t> shape, std::span<const std::byte> bytes);
 void write_npy(const std::filesystem::path& file, NpyType type, std::span<const std::int64_t> shape,
                std::span<const std::byte> bytes);

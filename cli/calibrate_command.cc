@@ -96,8 +96,8 @@ void add_calibrate_command(CLI::App& app, CommandAction& action) {
       "Without a load test it says which two to run, and how far the clock of the\n"
       "engine is to be trusted without them (docs/clock.md).\n"
       "\nExamples:\n"
-      "  hybridkv calibrate --model Qwen3.5-35B-A3B --gpu H200\n"
-      "  hybridkv calibrate --model Qwen3.5-35B-A3B --gpu H200 \\\n"
+      "  hybridkv calibrate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k\n"
+      "  hybridkv calibrate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k \\\n"
       "      --bench short.json --bench long.json -o clock.json\n"
       "  hybridkv calibrate --rows measured.csv --models models.csv");
   command->callback([options, &action] { action = [options] { return run_calibrate(*options); }; });

@@ -325,7 +325,7 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       "  hybridkv simulate qwen3.5-397b --pack 5 --memory 4G --losses\n"
       "  hybridkv simulate qwen3.5-397b --pack 1 --engines {today},{tree}\n"
       "  hybridkv simulate qwen3.5-397b --pack 3 --driver closed_loop --in-flight 32\n"
-      "  hybridkv simulate --model Qwen3.5-35B-A3B --gpu H200 --ttft 1s --tpot 40ms\n"
+      "  hybridkv simulate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k --ttft 1s\n"
       "  hybridkv simulate --block-size 272,528,1056 --num-blocks 20000 \\\n"
       "      --state-groups 1 --trace trace.jsonl\n"
       "  hybridkv simulate --block-size 528 --num-blocks 20000 --state-groups 1 \\\n"

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "ask/kernels/kernel_fit.h"
 #include "ask/plan.h"
 #include "ask/whose.h"
 #include "python/kept_models.h"
@@ -55,10 +56,13 @@ struct PlannedSet {
   std::vector<std::string> notes;
 };
 
-PlannedSet plan(nb::handle scenario, const nb::dict& keys, bool full) {
-  return watched(nb::none(), [file = question_of(scenario, keys), full](const Watch&) {
+/// `kernels`: files of cards, each of which every plan is held against; none unless `full`.
+PlannedSet plan(nb::handle scenario, const nb::dict& keys, bool full, const std::vector<std::string>& kernels) {
+  return watched(nb::none(), [file = question_of(scenario, keys), full, kernels](const Watch&) {
+    const std::vector<KernelCard> cards = read_kernel_cards(kernels);
     const Scenario read = read_scenario(file);
     PlanSet set = plan_scenario(read, read.pack_sizes, full ? PlanDetail::full : PlanDetail::numbers);
+    for (CachePlan& one : set.plans) judge_kernels(cards, one);
     return PlannedSet{{std::make_shared<const PlanSet>(std::move(set))}, read.notes};
   });
 }
@@ -92,7 +96,8 @@ void register_plans(nb::module_& module) {
   plans.def("json", json_of);
   register_numbers(plans);
   nb::class_<PlannedSet>(module, "PlannedSet").def_ro("plans", &PlannedSet::plans).def_ro("notes", &PlannedSet::notes);
-  module.def("plan", plan, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("full"));
+  module.def("plan", plan, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("full"),
+             nb::arg("kernels"));
   module.def("plan_numbers", [](const nb::dict& keys) -> std::optional<Plans> {
     std::optional<PlanSet> set = plan_of_kept_model(keys);
     if (!set) return std::nullopt;

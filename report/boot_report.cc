@@ -156,7 +156,12 @@ nlohmann::ordered_json json_of(const BootAnswer& answer) {
 
 std::string render_boot(const BootAnswer& answer, Format format, const Style& style) {
   if (format == Format::json) return json_text(json_of(answer));
-  if (format == Format::csv) return render_csv(boot_figures(answer));
+  if (format == Format::csv) {
+    Table table = boot_figures(answer);
+    for (const KernelFit& fit : answer.kernels())
+      table.add_row({figure_of_kernel(fit.kernel), std::string(to_string(fit.verdict))});
+    return render_csv(table);
+  }
   return render_people(boot_document(answer), format, style);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ask/compare/compare_verdict.h"
 #include "report/document.h"
@@ -259,7 +260,22 @@ Json json_of(const CompareAnswer& comparison) {
 
 }  // namespace
 
-Table compare_table(const CompareAnswer& comparison) { return rows_table(comparison, true); }
+Table compare_table(const CompareAnswer& comparison) {
+  Table table = rows_table(comparison, true);
+  const Table kernels = kernels_table_of(comparison);
+  for (const std::vector<Cell>& verdicts : kernels.rows()) {
+    std::vector<Cell> cells{figure_of_kernel(std::get<std::string>(verdicts.front())), std::string(), std::string()};
+    std::set<std::string> said;
+    for (std::size_t i = 1; i < verdicts.size(); ++i) {
+      cells.push_back(verdicts[i]);
+      if (comparison.settings[i - 1].refused.empty()) said.insert(std::get<std::string>(verdicts[i]));
+    }
+    cells.emplace_back(said.size() > 1);
+    cells.emplace_back(std::string());
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
 
 Document compare_document(const CompareAnswer& comparison, CompareRules rules) {
   Document document;

@@ -83,7 +83,7 @@ class CaseList {
     setting.rules = engine_.rules;
     try {
       const CachePlan plan = make_plan(model, setting, {.max_model_lens = {length}}, {}, PlanDetail::numbers);
-      std::string builder = engine_.emit({plan, model, setting, "conform"}).front().text;
+      std::string builder = engine_.emit({plan, model, setting, "conform", EmitParts::module, {}}).front().text;
       add(model, std::move(setting), length, key);
       cases_.back().builder = std::move(builder);
     } catch (const InputError&) {  // what has no plan, or no plug-in

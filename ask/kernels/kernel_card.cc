@@ -95,10 +95,12 @@ std::string KernelCard::title() const {
   return fmt::format("{}{}{}{}", package, package.empty() ? "" : ".", name, version.empty() ? "" : " " + version);
 }
 
-KernelCard read_kernel_card(const std::string& file) {
-  const CardReader reader(file);
-  const json root = json::parse(whole_text(file, most_card_bytes, "card of a kernel"), nullptr, false);
-  if (root.is_discarded() || !root.is_object()) throw InputError(file + ": is no JSON object, so no card of a kernel");
+KernelCard read_kernel_card(const std::string& file) { return parse_kernel_card(whole_text(file, most_card_bytes, "card of a kernel"), file); }
+
+KernelCard parse_kernel_card(const std::string& text, const std::string& name) {
+  const CardReader reader(name);
+  const json root = json::parse(text, nullptr, false);
+  if (root.is_discarded() || !root.is_object()) throw InputError(name + ": is no JSON object, so no card of a kernel");
   if (reader.text(root, "schema") != card_schema)
     reader.refuse("schema", fmt::format("is '{}', and {} is read", reader.text(root, "schema"), card_schema));
   KernelCard card{.name = reader.text(reader.at(root, "kernel"), "name"),

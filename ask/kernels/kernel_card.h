@@ -58,6 +58,9 @@ struct KernelCard {
 /// Reads a card. Throws InputError with the file, the key and what is allowed there.
 KernelCard read_kernel_card(const std::string& file);
 
+/// The same of a text, with the name that messages call it by.
+KernelCard parse_kernel_card(const std::string& text, const std::string& name);
+
 /// Reads all of them, in their order. Throws as read_kernel_card.
 std::vector<KernelCard> read_kernel_cards(const std::vector<std::string>& files);
 

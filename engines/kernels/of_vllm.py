@@ -65,6 +65,15 @@ def unified_attention_3d(q, k, v, block_table, lengths, scale):
     return _unified_with(q, k, v, block_table, lengths, scale, **_segments(q))
 
 
+def unified_attention_prefill(q, k, v, block_table, lengths, query_starts, scale):
+    """unified_attention, several query tokens a request."""
+    out = torch.empty_like(q)
+    batch = _batch(q, block_table, lengths, scale)
+    batch.update(cu_seqlens_q=query_starts, max_seqlen_q=int(query_starts.diff().max()))
+    _unified(q=q, k=k, v=v, out=out, max_seqlen_k=int(lengths.max()), **batch)
+    return out
+
+
 def unified_attention_descriptors(q, k, v, block_table, lengths, scale):
     """unified_attention with use_td: K and V by tensor descriptors."""
     return _unified_with(q, k, v, block_table, lengths, scale, use_td=True)
@@ -195,6 +204,7 @@ def _unsoftplus(x):
 
 KERNELS = [("attention", each, {}) for each in (unified_attention, unified_attention_3d, unified_attention_descriptors,
                                                 unified_attention_diffkv, decode_attention_grouped)]
+KERNELS += [("attention", unified_attention_prefill, dict(phase="prefill"))]
 KERNELS += [("attention", decode_attention_normal, dict(queries_per_head=1))]
 KERNELS += [("write", reshape_and_cache_flash, {}), ("write", reshape_and_cache_flash_diffkv, {})]
 KERNELS += [("state", selective_state_update, dict(family="mamba2")), ("state", conv1d_update, dict(family="conv")),

@@ -9,6 +9,8 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "engines/embedded_files.h"
+#include "engines/vllm/builder_backends.h"
+#include "engines/vllm/builder_cases.h"
 #include "engines/vllm/conformance.h"
 #include "planner/allocated_tensors.h"
 #include "planner/primary_attention.h"
@@ -205,10 +207,14 @@ std::vector<EmittedFile> emit_vllm_builder(const EmitQuestion& question) {
                    {"tensors", tensors_of(plan)}};
   const std::vector<std::pair<std::string_view, std::string>> words{
       {"@VERSION@", version}, {"@PLAN@", plan_text(facts)}, {"@MADE_BY@", question.made_by},
-      {"@MODEL@", question.model.name},    {"@ORDER@", std::string(to_string(*plan.cache_order))}};
+      {"@MODEL@", question.model.name},    {"@ORDER@", std::string(to_string(*plan.cache_order))},
+      {"@BACKENDS@", table_of_backends(plan)}, {"@KERNELS@", list_of_kernels(question.kernels)},
+      {"@STEPS@", steps_of_kernels(plan)}};
   std::vector<EmittedFile> files;
   for (const std::string_view name : {"hybridkv_builder.py", "test_builder.py", "pyproject.toml", "README.md"})
     files.push_back({std::string(name), filled(name, words)});
+  if (question.parts == EmitParts::package)
+    for (EmittedFile& file : vllm_builder_cases(question)) files.push_back(std::move(file));
   return files;
 }
 

@@ -4,7 +4,7 @@ import difflib
 import json
 
 from . import _native
-from ._arguments import flag, real, whole, word
+from ._arguments import flag, listed, path, real, refused, whole, word
 from ._ask import explained, tell
 from ._errors import InputError
 from ._record import Record, Records, html_table, plain
@@ -70,12 +70,13 @@ class PlanWarning(Record):
 class _Held:
     """What one call made, shared by its plans: native plans, and their JSON once somebody asked."""
 
-    __slots__ = ("native", "scenario", "keys", "_document")
+    __slots__ = ("native", "scenario", "keys", "cards", "_document")
 
-    def __init__(self, native, scenario, keys):
+    def __init__(self, native, scenario, keys, cards=()):
         self.native = native
         self.scenario = scenario
         self.keys = keys
+        self.cards = cards
         self._document = None
 
     def document(self):
@@ -120,7 +121,8 @@ class Plan(Record):
         return super().__getattr__(name)
 
     def __reduce__(self):
-        return _planned_again, (self._held.scenario, self._held.keys, bool(self._data()["views"]), self._index)
+        return _planned_again, (self._held.scenario, self._held.keys, bool(self._data()["views"]), self._index,
+                                self._held.cards)
 
     def to_json(self):
         """The program's JSON of this plan alone, as `hybridkv plan --format json` says it."""
@@ -221,12 +223,12 @@ def _symbol(name):
     return name if name == "num_blocks" else _SYMBOLS.get(name, name.replace("_", " "))
 
 
-def _planned_again(scenario, keys, full, index):
-    made = plan_of(scenario, keys, "full" if full else "numbers")
+def _planned_again(scenario, keys, full, index, cards=()):
+    made = plan_of(scenario, keys, "full" if full else "numbers", cards)
     return made[index] if isinstance(made, Plans) else made
 
 
-def plan_of(scenario, keys, detail):
+def plan_of(scenario, keys, detail, cards=()):
     if detail == "numbers":
         if scenario is None:
             native = _native.plan_numbers(keys)
@@ -234,22 +236,28 @@ def plan_of(scenario, keys, detail):
                 return Plan(_Held(native, None, keys), 0)
     elif detail != "full":
         raise InputError(f"detail: '{detail}' is none; take full or numbers")
-    with explained(scenario, keys):
-        planned = _native.plan(scenario, keys, detail == "full")
+    with explained(scenario, keys, {"kernels": cards}):
+        planned = _native.plan(scenario, keys, detail == "full", cards)
     tell(planned.notes)
-    held = _Held(planned.plans, scenario, keys)
+    held = _Held(planned.plans, scenario, keys, cards)
     plans = [Plan(held, index) for index in range(len(planned.plans))]
     return plans[0] if len(plans) == 1 else Plans(plans)
 
 
-def plan(scenario=None, /, *, detail="full", **keys):
+def plan(scenario=None, /, *, detail="full", kernels=(), **keys):
     """Plans a layout. Of one pack size the Plan, of several the Plans, in order.
 
     scenario: a name or path, a mapping, a model's config, or nothing where keywords say it all
     detail:   "numbers" leaves out views and derivation
+    kernels:  files of kernels' cards (hybridkv.testing): `kernels` of each plan says what it does to each of them
     keys:     any key of a scenario: model=, memory=, max_model_len=, tensor_parallel=, engine=, …
     """
-    return plan_of(scenario, keys, "full" if detail is None else word("detail", detail))
+    detail = "full" if detail is None else word("detail", detail)
+    cards = listed("kernels", kernels, path)
+    if cards and detail == "numbers":
+        raise refused("kernels", kernels, "kernels are held against views, which detail='numbers' leaves out",
+                      "take detail='full'")
+    return plan_of(scenario, keys, detail, cards)
 
 
 class ExplainedPlan(Record):

@@ -1,6 +1,7 @@
 #include "report/plan/kernel_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -32,6 +33,12 @@ Cell worst_verdict_cell(const std::vector<KernelFit>& fits) {
   const KernelFit* const worst = worst_fit(fits);
   return worst == nullptr ? std::string() : std::string(to_string(worst->verdict));
 }
+
+Cell kernel_harms_cell(const std::vector<KernelFit>& fits) {
+  return fmt::format("{}", fmt::join(kernel_harms(fits), "; "));
+}
+
+std::string figure_of_kernel(const std::string& kernel) { return "kernel " + kernel; }
 
 Table kernel_table(const std::vector<NamedFits>& layouts) {
   std::vector<Column> columns{{"kernel", "kernel", "", Align::left}};

@@ -19,6 +19,12 @@ void add_kernels(Document& document, const std::vector<KernelFit>& fits);
 /// The worst verdict in a word; empty where no kernel was asked about.
 Cell worst_verdict_cell(const std::vector<KernelFit>& fits);
 
+/// All of kernel_harms, one behind the other.
+Cell kernel_harms_cell(const std::vector<KernelFit>& fits);
+
+/// What a figure is called that has a kernel's verdict: "kernel vllm.unified_attention 0.33.0".
+std::string figure_of_kernel(const std::string& kernel);
+
 /// A layout by its name, and what it does to the kernels; nothing where it cannot be planned.
 using NamedFits = std::pair<std::string, std::vector<KernelFit>>;
 

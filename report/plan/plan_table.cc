@@ -6,6 +6,7 @@
 
 #include "planner/primary_attention.h"
 #include "report/plan/figure_cell.h"
+#include "report/plan/kernel_text.h"
 
 namespace hybridkv {
 
@@ -126,11 +127,19 @@ PlanFields limit_fields(bool with_prefix) {
   };
 }
 
+/// Of plans that were held against kernels: columns as of the candidates of recommend.
+PlanFields kernel_fields(const PlanSet& set) {
+  const auto is_judged = [](const CachePlan& plan) { return !plan.kernels.empty(); };
+  if (std::none_of(set.plans.begin(), set.plans.end(), is_judged)) return {};
+  return {{for_programs("kernels"), [](const PlanAtLength& at) { return worst_verdict_cell(at.plan.kernels); }},
+          {for_programs("kernel_harm"), [](const PlanAtLength& at) { return kernel_harms_cell(at.plan.kernels); }}};
+}
+
 /// Rows for every length, or for the one given.
 Table build(const PlanSet& set, std::optional<std::int64_t> only_length) {
   PlanFields fields = set_fields(set);
   for (auto& more : {layout_fields_of_plan(has_other_groups(set), has_split_blocks(set)), capacity_fields(),
-                     limit_fields(prefix_is_news(set))})
+                     limit_fields(prefix_is_news(set)), kernel_fields(set)})
     fields.insert(fields.end(), more.begin(), more.end());
   std::vector<PlanAtLength> rows;
   for (const CachePlan& plan : set.plans)

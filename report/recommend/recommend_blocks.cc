@@ -25,6 +25,8 @@ std::string retention_text(const Candidate& candidate) {
 std::string packs_text(const RecommendAnswer& report) {
   const std::string packs = human_list(report.result.space.packs);
   if (!report.packs_as_released) return packs;
+  if (!report.engine.rules->builder.empty())
+    return packs + ", as the release makes by itself; --packs 1..6 also searches what the emitted builder makes";
   return packs + ", as in every release; --packs 1..6 also searches what PR 35703 adds";
 }
 

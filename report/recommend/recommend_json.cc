@@ -82,6 +82,21 @@ ordered_json bound_json(const std::optional<LayoutBound>& bound) {
           {"upper_rate", bound->rate(bound->upper_tokens)}};
 }
 
+ordered_json builder_json(const BuilderOffer& offer) {
+  const Candidate& picked = offer.picked();
+  return {{"builder", offer.builder},
+          {"packs", offer.packs},
+          {"is_better", offer.is_better},
+          {"evidence", to_string(offer.evidence)},
+          {"attention_pack_size", offer.layout().pack()},
+          {"cache_mode", to_string(offer.layout().mode())},
+          {"block_size_tokens", block_tokens(offer.layout())},
+          {"match_unit_tokens", offer.result.match_unit(picked)},
+          {"retention_tokens", picked.retention_tokens ? ordered_json(*picked.retention_tokens) : ordered_json()},
+          {"hit_rate", picked.hit_rate()},
+          {"objectives", objectives_json(picked.objectives)}};
+}
+
 }  // namespace
 
 std::string recommend_json(const RecommendAnswer& report) {
@@ -103,6 +118,7 @@ std::string recommend_json(const RecommendAnswer& report) {
     json["settings_without_packing"] = settings_json(report.unpacked_pick->settings);
     json["serve_without_packing"] = serve_json(report.unpacked_pick->serve);
   }
+  if (report.builder) json["with_builder"] = builder_json(*report.builder);
   json["reasons"] = {{"never_hits", reasons.never_hits}, {"overload", reasons.overload}, {"gains", reasons.gains},
                      {"costs", reasons.costs},           {"choice", reasons.choice},     {"unpacked", reasons.unpacked},
                      {"packs", reasons.packs},           {"changes", reasons.changes}};

@@ -84,6 +84,29 @@ void add_unpacked(Document& document, const RecommendAnswer& report, const Recom
   add_served(document, *report.unpacked_pick);
 }
 
+/// What packs would bring that only an emitted builder makes.
+std::vector<std::string> builder_sentences(const RecommendAnswer& report) {
+  if (!report.builder) return {};
+  const BuilderOffer& offer = *report.builder;
+  std::vector<std::int64_t> all{1};
+  all.insert(all.end(), offer.packs.begin(), offer.packs.end());
+  const std::string weighed = fmt::format("--packs {} weighs these with every block, mode and retention",
+                                          fmt::join(all, ","));
+  const std::string needs = fmt::format("no release makes them by itself: they need the emitted builder "
+                                        "(`hybridkv emit {}`)", offer.builder);
+  if (!offer.is_better)
+    return {fmt::format("Of N = {} none would be picked in this mode; {}. {}.", human_list(offer.packs), needs,
+                        weighed)};
+  const Candidate &other = offer.picked(), &pick = report.picked();
+  return {fmt::format("N = {}, block {}, match unit {} ({}) would be picked: {} of the prompt tokens hit instead of "
+                      "{}, and {} requests run at once instead of {}. Packs are an offer, not the pick, as {}. {}.",
+                      offer.layout().pack(), human_count(block_tokens(offer.layout())),
+                      human_count(offer.result.match_unit(other)), to_string(offer.evidence),
+                      human_percent(100 * other.hit_rate()), human_percent(100 * pick.hit_rate()),
+                      human_real(other.objectives.concurrency), human_real(pick.objectives.concurrency), needs,
+                      weighed)};
+}
+
 /// Combinations that cannot run, each reason once.
 std::vector<std::string> impossible_sentences(const Recommendation& result, const SearchReporter& reporter) {
   std::vector<std::pair<const ImpossibleLayout*, std::int64_t>> reasons;
@@ -216,6 +239,7 @@ Document recommend_pick(const RecommendAnswer& report) {
   add_listing(document, "What it gains over the default", reasons.gains);
   add_listing(document, "What it costs", reasons.costs);
   add_unpacked(document, report, reasons);
+  add_listing(document, "What the emitted builder would add", builder_sentences(report));
   add_listing(document, "How it was chosen", reasons.choice);
   add_listing(document, "Which assumption would change it", reasons.changes);
   return document;
@@ -254,9 +278,8 @@ Table candidates_table(const RecommendAnswer& report) {
   std::vector<CandidateField> fields = reporter_of(report.result).candidates();
   if (is_judged(report.result)) {
     fields.push_back(kernels_field({"kernels", "kernels"}));
-    fields.push_back({{"kernel_harm", "kernel harm"}, [](const CandidateRow& row) {
-                        return Cell(fmt::format("{}", fmt::join(kernel_harms(row.layout().plan.kernels), "; ")));
-                      }});
+    fields.push_back({{"kernel_harm", "kernel harm"},
+                      [](const CandidateRow& row) { return kernel_harms_cell(row.layout().plan.kernels); }});
     fields.push_back(of_candidate<&Candidate::passed_over>({"passed_over", "passed over"}));
   }
   return table_of(fields, rows);

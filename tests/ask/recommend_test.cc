@@ -114,6 +114,35 @@ TEST_CASE("law: under 0.33 packs are searched by its rules as pages of one layer
     CHECK(answer.result.candidates[one.candidate].retention_tokens == 0);
 }
 
+TEST_CASE("law: packs of a builder are offered beside a pick without any, as a search of them in its mode picks them") {
+  const Scenario scenario = small_scenario("  release: vllm-0.33\n", "simulate: {trace: {max_requests: 200}}\n");
+  RecommendQuestion question = small_question();
+  question.space.packs.clear();
+  const RecommendAnswer answer = recommend_scenario(scenario, question);
+  CHECK(answer.result.layout_of(answer.result.pick).pack() == 1);
+  REQUIRE(answer.builder.has_value());
+  const BuilderOffer& offer = *answer.builder;
+  CHECK(offer.builder == "vllm-builder");
+  CHECK(offer.packs == std::vector<std::int64_t>{2, 3, 6});
+  question.space.packs = {1, 2, 3, 6};
+  question.space.modes = {answer.result.layout_of(answer.result.pick).mode()};
+  question.space.block_floors = {std::nullopt};
+  question.space.retentions = {0};
+  const RecommendAnswer asked = recommend_scenario(scenario, question);
+  CHECK(!asked.builder.has_value());
+  CHECK(asked.picked().objectives == offer.picked().objectives);
+  CHECK(asked.result.layout_of(asked.result.pick).pack() == offer.layout().pack());
+  CHECK(asked.pick_evidence == offer.evidence);
+  CHECK(offer.is_better == (offer.layout().pack() > 1));
+  // Not where packs were left out by whoever asks, nor of a release without that door.
+  question = small_question();
+  question.space.packs = {1};
+  CHECK(!recommend_scenario(scenario, question).builder.has_value());
+  question.space.packs.clear();
+  const Scenario before = small_scenario("  release: vllm-0.32\n", "simulate: {trace: {max_requests: 50}}\n");
+  CHECK(!recommend_scenario(before, question).builder.has_value());
+}
+
 TEST_CASE("law: a candidate of an open loop says where it cannot keep up, and one of another loop nothing") {
   const auto pick_of = [](const std::string& simulate) {
     const Scenario scenario = small_scenario("", "simulate: {trace: {prompts: [{tokens: 300, variants: 9}]}, " +

@@ -19,13 +19,17 @@ std::string emit_to(const ScratchFolder& scratch, const std::string& output, con
 
 }  // namespace
 
-TEST_CASE("golden: a package of four files, a module alone, or the module on standard output") {
+TEST_CASE("golden: a package of four files and cases, a module alone, or the module on standard output") {
   const ScratchFolder scratch;
   const ProgramRun folder = run_program(emit_to(scratch, "packed"));
   CHECK(folder.exit_code == 0);
-  CHECK(contains(folder.output, "hybridkv_builder.py, test_builder.py, pyproject.toml, README.md"));
+  CHECK(contains(folder.output, "hybridkv_builder.py, test_builder.py, pyproject.toml, README.md, cases/"));
   for (const char* file : {"hybridkv_builder.py", "test_builder.py", "pyproject.toml", "README.md"})
     CHECK(fs::file_size(scratch.path / "packed" / file) > 100);
+  CHECK(fs::file_size(scratch.path / "packed" / "cases" / "full_attention_1" / "out.npy") == 737408);
+  std::ifstream readme(scratch.path / "packed" / "README.md");
+  CHECK(contains(std::string(std::istreambuf_iterator<char>(readme), {}),
+                 "vllm.unified_attention, one pass (2D) 0.33.0 fits: it takes or rightly derives every stride"));
   CHECK(run_program(emit_to(scratch, "mine.py")).exit_code == 0);
   const ProgramRun streamed = run_program("emit vllm-builder " + std::string(plan));
   CHECK(streamed.exit_code == 0);
@@ -43,6 +47,7 @@ TEST_CASE("message: nothing that exists is replaced unasked, and then no file is
   CHECK(refused.exit_code == 2);
   CHECK(contains(refused.output, "README.md"));
   CHECK(!fs::exists(scratch.path / "packed" / "hybridkv_builder.py"));
+  CHECK(!fs::exists(scratch.path / "packed" / "cases"));
   CHECK(run_program(emit_to(scratch, "packed", "--force")).exit_code == 0);
 }
 

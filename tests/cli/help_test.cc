@@ -48,6 +48,10 @@ void add_files(const ScratchFolder& scratch) {
   fs::copy_file(samples / "server.txt", scratch.path / "server.log");
   fs::copy_file(samples / "recording.jsonl", scratch.path / "run.jsonl");
   fs::copy_file(samples / "kernel-card.json", scratch.path / "mine.card.json");
+  const fs::path clock = fs::path(HYBRIDKV_TEST_DATA) / "clock";
+  for (const auto& [file, name] : {std::pair{"bench_short.json", "short.json"}, {"bench_long.json", "long.json"},
+                                   {"measured.csv", "measured.csv"}, {"models.csv", "models.csv"}})
+    fs::copy_file(clock / file, scratch.path / name);
   fs::create_directory(scratch.path / "results");
   scratch.file("my.yaml", "model: Qwen3.5-4B\n"
                           "engine: {memory: 40G, tensor_parallel: [1, 2]}\nlimits: {max_model_len: 32k}\n");

@@ -77,6 +77,21 @@ TEST_CASE("law: of one layout plan, recommend, boot and compare say the same obj
   }
 }
 
+TEST_CASE("golden: CSV of plan, boot and compare has the verdicts, and nothing of kernels where no card was given") {
+  const Cards cards;
+  const std::string of = scenario + " --pack 5", both = cards.one_layer + " " + cards.wrong;
+  const std::string plan = asked("plan " + of + " --format csv", both).output;
+  CHECK(contains(plan, ",kernels,kernel_harm\n"));
+  CHECK(contains(plan, ",corrupts,\"mine.attend 1.0 would silently corrupt this layout: the stride of k's block of "));
+  CHECK(contains(asked("plan " + scenario + " --pack 1 --format csv", cards.one_layer).output, ",fits,\n"));
+  CHECK(contains(asked("boot " + of + " --format csv", cards.one_layer).output, "\nkernel mine.attend 1.0,corrupts\n"));
+  const std::string varied = "compare " + scenario + " --vary engine.attention_pack_size=1,5 --format csv";
+  CHECK(contains(asked(varied, cards.one_layer).output, "\nkernel mine.attend 1.0,,fits,corrupts,true,\n"));
+  CHECK(contains(asked(varied, cards.wrong).output, "\nkernel mine.attend 1.0,,corrupts,corrupts,false,\n"));
+  CHECK(!contains(run_program("plan " + of + " --format csv -q").output, ",kernels"));
+  CHECK(!contains(run_program("boot " + of + " --format csv -q").output, "\nkernel "));
+}
+
 TEST_CASE("rule: a card flips the pick of recommend, and its sentence and its rows say why") {
   const Cards cards;
   const std::string packs = searched + " --packs 1,5";

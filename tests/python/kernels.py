@@ -35,6 +35,21 @@ def gather_sizes(q, k, v, block_table, lengths, scale):
     return np.concatenate(parts, -1)
 
 
+def prefill(q, k, v, block_table, lengths, query_starts, scale, kernel=gather, causal=True):
+    """Each query token as a request of its own, as long as what it sees."""
+    counts = np.diff(query_starts)
+    behind = np.concatenate([np.arange(count)[::-1] for count in counts]) if causal else 0
+    return kernel(q, k, v, np.repeat(block_table, counts, 0), np.repeat(lengths, counts) - behind, scale)
+
+
+def prefill_not_causal(**inputs):
+    return prefill(**inputs, causal=False)
+
+
+def prefill_exchanged(**inputs):
+    return prefill(**inputs, kernel=exchanged)
+
+
 def copies(q, k, v, block_table, lengths, scale):
     return gather(q, np.ascontiguousarray(k), np.array(v), block_table, lengths, scale)
 

@@ -1,10 +1,12 @@
 """The plug-in that `hybridkv emit` writes, in the engine itself where it is installed: what its planning makes of it,
 the views that it hands to kernels, and a kernel of it on layouts of packs."""
 
+import json
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from conftest import ROOT, found_program
 
@@ -29,13 +31,74 @@ def test_module_needs_no_engine_to_be_read(tmp_path, monkeypatch):
     del sys.modules["hybridkv_builder"]
 
 
+def written_by_case(folder):
+    """Bytes that the layers of a case write through the strides of its plan, and how many K and V are."""
+    views = {int(row[0]): row[1:] for row in np.load(folder / "views.npy")}
+    case = folder / "full_attention_1"
+    facts = json.loads((case / "case.json").read_text())
+    table, lengths = np.load(case / "block_table.npy"), np.load(case / "lengths.npy")
+    heads, channels = np.load(case / "k.npy").shape[1:]
+    bytes_of_head = 2 * 2 * channels
+    written, count = set(), 0
+    for layer in facts["layers"]:
+        begin, block, head, token, _ = views[layer]
+        for request, length in enumerate(lengths):
+            at = np.arange(length)
+            fronts = begin + table[request][at // facts["block_tokens"]] * block + at % facts["block_tokens"] * token
+            for h in range(heads):
+                written.update((fronts + h * head).tolist())
+                count += len(fronts)
+    ordered = np.sort(np.fromiter(written, dtype=np.int64))
+    return len(written) == count and int(np.diff(ordered).min()) >= bytes_of_head
+
+
+@pytest.mark.parametrize("pack, order", [(1, "LBNHC"), (1, "BLHNC"), (3, "BLNHC"), (5, "BLHNC"), (5, "BLNHC")])
+def test_cases_need_numpy_alone(tmp_path, pack, order):
+    """Their strides keep all K and V apart, which others do not, and their result is attention."""
+    flags = ["--pack", str(pack), "--set", f"engine.physical_order={order}"]
+    folder = emitted(tmp_path / "packed", *flags) / "cases"
+    assert written_by_case(folder)
+    case = folder / "full_attention_1"
+    q, k, v, out = (np.load(case / f"{name}.npy").astype(np.float64) for name in ("q", "k", "v", "out"))
+    lengths, scale = np.load(case / "lengths.npy"), json.loads((case / "case.json").read_text())["scale"]
+    for layer, request in ((0, 2), (len(out) - 1, 1)):
+        rows = (np.arange(lengths[request]) + 11 * request + 5 * layer) % len(k)
+        weights = np.exp(q[request] @ k[rows, 0].T * scale)
+        np.testing.assert_allclose((weights / weights.sum(1, keepdims=True)) @ v[rows, 0], out[layer, request], atol=1e-6)
+    views = np.load(folder / "views.npy")
+    views[:, 2] = views[:, 4]  # blocks as far apart as tokens
+    np.save(folder / "views.npy", views)
+    assert not written_by_case(folder)
+
+
+def run_emitted_test(folder):
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_builder.py"],
+                          cwd=folder, capture_output=True, text=True,
+                          env={**os.environ, "VLLM_LOGGING_LEVEL": "ERROR"})
+
+
 @pytest.mark.parametrize("pack", [1, 2, 4, 5])
 def test_engine_plans_it(tmp_path, pack):
     pytest.importorskip("vllm", reason="vLLM is not installed")
     folder = emitted(tmp_path / "packed", "--pack", str(pack))
-    ran = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_builder.py"], cwd=folder,
-                         capture_output=True, text=True, env={**os.environ, "VLLM_LOGGING_LEVEL": "ERROR"})
+    ran = run_emitted_test(folder)
     assert ran.returncode == 0, ran.stdout[-4000:]
+
+
+@pytest.mark.parametrize("file, at, failed", [
+    ("views.npy", (3, 2), ["test_views_have_the_strides_of_the_cases"]),
+    ("full_attention_1/out.npy", (0, 0, 0, 0), ["test_attention_through_the_views"]),
+])
+def test_emitted_test_finds_what_differs(tmp_path, file, at, failed):
+    pytest.importorskip("vllm", reason="vLLM is not installed")
+    folder = emitted(tmp_path / "packed", "--pack", "5")
+    array = np.load(folder / "cases" / file)
+    array[at] += 2
+    np.save(folder / "cases" / file, array)
+    ran = run_emitted_test(folder)
+    assert ran.returncode == 1
+    for name in failed:
+        assert f"FAILED test_builder.py::{name}" in ran.stdout, ran.stdout[-4000:]
 
 
 VIEWS = """

@@ -1,5 +1,7 @@
 """What layouts do to kernels whose cards are given: as the command line says it."""
 
+import pickle
+
 import hybridkv
 import pytest
 from conftest import ROOT
@@ -12,6 +14,18 @@ FLAGS = ["--model", "Qwen3.5-4B", "--memory", "8GiB", "--max-model-len", "32768"
          "vllm-0.33"]
 
 GIVEN = ["--kernels", REFUSING, FINE]
+
+
+def test_plan(program):
+    made = hybridkv.plan(**KEYS, kernels=[REFUSING, FINE])
+    said = program("plan", *FLAGS, *GIVEN)["plans"][0]
+    assert made.to_dict()["kernels"] == said["kernels"] and made.to_dict()["warnings"] == said["warnings"]
+    assert pickle.loads(pickle.dumps(made)).kernels[1].verdict == "fits"
+    assert "kernels" not in hybridkv.plan(**KEYS).to_dict()
+    packs = hybridkv.plan(**KEYS, attention_pack_size=[1, 2], kernels=FINE)
+    assert [len(plan.kernels) for plan in packs] == [1, 1]
+    with pytest.raises(InputError, match="kernels are held against views, which detail='numbers' leaves out"):
+        hybridkv.plan(**KEYS, kernels=[FINE], detail="numbers")
 
 
 def test_boot(program):
@@ -39,7 +53,7 @@ def test_recommend(program):
 def test_one_card_and_what_is_none():
     assert len(hybridkv.boot(**KEYS, kernels=str(FINE)).kernels) == 1
     packs = dict(KEYS, attention_pack_size=[1, 2])
-    for question, keys in ((hybridkv.boot, KEYS), (hybridkv.compare, packs), (hybridkv.recommend, KEYS)):
+    for question, keys in ((hybridkv.plan, KEYS), (hybridkv.boot, KEYS), (hybridkv.compare, packs), (hybridkv.recommend, KEYS)):
         with pytest.raises(InputError, match="kernels: 3 is no path; give that of a file"):
             question(**keys, kernels=3)
         with pytest.raises(InputError, match="no card of a kernel"):

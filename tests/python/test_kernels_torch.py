@@ -105,6 +105,17 @@ def test_triton_right():
     assert card.offset_bits == {"k": {"block": 64, "head": 64}, "v": {"block": 64, "head": 64}}
 
 
+def test_triton_language_is_patched_once_a_launch(monkeypatch):
+    """The interpreter by itself goes through all of the language for every function that a kernel calls."""
+    triton, kernels = kernels_in_triton()
+    from triton.runtime import interpreter
+    before, patch, patched = dict(vars(triton.language)), interpreter._patch_lang, []
+    monkeypatch.setattr(interpreter, "_patch_lang", lambda fn: patched.append(fn) or patch(fn))
+    card = check_attention_kernel(kernels.attend, "probes", arrays="torch").check()
+    assert card.ran["calls"] <= len(patched) <= 2 * card.ran["calls"]  # of its two modules each
+    assert vars(triton.language) == before
+
+
 def test_triton_argument_of_32_bits():
     _, kernels = kernels_in_triton()
     card = check_attention_kernel(kernels.attend_narrow, "probes", arrays="torch")

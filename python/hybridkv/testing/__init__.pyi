@@ -54,7 +54,8 @@ _Family = Literal["mamba2", "gdn", "kda", "linear", "conv"]
 def kernel_layouts(layouts: Literal["all", "probes", "named"] = "all", *, family: _Family | None = None,
                    num_blocks: int = 12, block_tokens: int = 16, kv_heads: int = 3, head_size: int = 32,
                    dtype: _Dtype = "fp32") -> list[KernelLayout]: ...
-def check_attention_kernel(fn: Callable[..., Any], layouts: _Layouts = "all", *, arrays: _Arrays = "numpy",
+def check_attention_kernel(fn: Callable[..., Any], layouts: _Layouts = "all", *,
+                           phase: Literal["decode", "prefill"] = "decode", arrays: _Arrays = "numpy",
                            dtype: _Dtype = "fp32", num_blocks: int = 12, block_tokens: int = 16, kv_heads: int = 3,
                            head_size: int = 32, queries_per_head: int = 2,
                            write: Callable[..., Any] | None = None, name: str | None = None,

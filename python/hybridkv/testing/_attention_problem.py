@@ -1,4 +1,5 @@
-"""Attention of one query token a request over paged K and V: its inputs, and what it gives at given addresses."""
+"""Attention over paged K and V, of one query token a request or of several: its inputs, and what it gives at given
+addresses."""
 
 import numpy as np
 
@@ -10,7 +11,7 @@ _QUERIES_PER_HEAD = 2
 class AttentionProblem(KvProblem):
     """Three requests whose blocks lie anywhere. Block 0 is nobody's, the last block somebody's; a row of the block
     table has an entry beyond the blocks of its request, which names a block of nobody."""
-    check, exact = "attention", True
+    check, exact, row = "attention", True, "request"
     group_names = ("k", "v")
 
     def __init__(self, sizes, element, queries_per_head=_QUERIES_PER_HEAD):
@@ -31,10 +32,15 @@ class AttentionProblem(KvProblem):
             for row, count in enumerate(needed):
                 table[row, :count] = order[taken:taken + count]
                 taken += count
-            query = random.uniform(-1, 1, (3, heads * self.queries_per_head, channels))
+            count = int(self.queries(tokens).sum())
+            query = random.uniform(-1, 1, (count, heads * self.queries_per_head, channels))
             self._kept[blocks, tokens, heads, channels] = (table, lengths,
                                                            self.element.decode(self.element.encode(query)))
         return self._kept[blocks, tokens, heads, channels]
+
+    def queries(self, tokens):
+        """Query tokens of each request, its last ones, for blocks of so many tokens."""
+        return np.ones(3, np.int32)
 
     def inputs(self, layout, arrays):
         table, lengths, query = self.batch(layout)
@@ -69,34 +75,42 @@ class AttentionProblem(KvProblem):
 
     def run(self, read, views, layout, quirks):
         """(output, nothing written) where K and V are read at these addresses, under these quirks."""
-        table, lengths, query = self.batch(layout)
-        blocks, tokens, _, channels = layout.group("k").shape
+        _, lengths, query = self.batch(layout)
+        _, tokens, _, channels = layout.group("k").shape
         output = np.zeros((*query.shape[:2], layout.group("v").shape[3]))
-        for row, length in enumerate(lengths):
-            count = int(length)
-            if "stale" in quirks:
-                count = -(-count // tokens) * tokens
-            if "row" in quirks:
-                count = table.shape[1] * tokens
-            if "short" in quirks:
-                count -= 1
-            if "long" in quirks:
-                count += 1
-            position = np.arange(count)
-            line = table[0 if "first row" in quirks else row]
-            block, token = line[np.minimum(position // tokens, table.shape[1] - 1)], position % tokens
-            if "last is null" in quirks:
-                position = position[block != blocks - 1]
-                block, token = line[position // tokens], position % tokens
-            if "first block" in quirks:
-                block = np.full_like(block, line[0])
-            if "dense table" in quirks:
-                block = line[0] + position // tokens
-            key, value = (read(views[name].of(*places_of(layout.group(name), block, token))) for name in ("k", "v"))
-            if "exchanged" in quirks and key.shape == value.shape:
-                key, value = value, key
-            output[row] = softmax_over(query[row], key, value, channels ** -0.5, "interleaved" in quirks)
+        number = 0
+        for row, (length, queries) in enumerate(zip(lengths, self.queries(tokens))):
+            for behind in reversed(range(queries)):  # query tokens
+                count = int(length) - (0 if "not causal" in quirks else behind)
+                key, value = self._seen(read, views, layout, quirks, row, count)
+                output[number] = softmax_over(query[number], key, value, channels ** -0.5, "interleaved" in quirks)
+                number += 1
         return output, []
+
+    def _seen(self, read, views, layout, quirks, row, count):
+        """K and V of the first `count` tokens of a request, under quirks those that are taken for them."""
+        table, _, _ = self.batch(layout)
+        blocks, tokens = layout.group("k").shape[:2]
+        if "stale" in quirks:
+            count = -(-count // tokens) * tokens
+        if "row" in quirks:
+            count = table.shape[1] * tokens
+        if "short" in quirks:
+            count -= 1
+        if "long" in quirks:
+            count += 1
+        position = np.arange(count)
+        line = table[0 if "first row" in quirks else row]
+        block, token = line[np.minimum(position // tokens, table.shape[1] - 1)], position % tokens
+        if "last is null" in quirks:
+            position = position[block != blocks - 1]
+            block, token = line[position // tokens], position % tokens
+        if "first block" in quirks:
+            block = np.full_like(block, line[0])
+        if "dense table" in quirks:
+            block = line[0] + position // tokens
+        key, value = (read(views[name].of(*places_of(layout.group(name), block, token))) for name in ("k", "v"))
+        return (value, key) if "exchanged" in quirks and key.shape == value.shape else (key, value)
 
     def quirks(self):
         """What else can be wrong with a kernel: (sentence, what it needs of strides) by name."""
@@ -113,6 +127,23 @@ class AttentionProblem(KvProblem):
             "interleaved": "query head h reads KV head h modulo the KV heads",
         }
         return {name: (text, ()) for name, text in found.items()}
+
+
+class PrefillProblem(AttentionProblem):
+    """The same batch with several query tokens a request, which see the tokens before them and themselves: the last
+    five of the first request, across a block's end; all of the second; one of the third, as in a mixed batch."""
+    phase, row = "prefill", "query token"
+
+    def queries(self, tokens):
+        return np.array([min(5, 2 * tokens), tokens, 1], np.int32)
+
+    def inputs(self, layout, arrays):
+        needed, optional = super().inputs(layout, arrays)
+        starts = np.concatenate([[0], np.cumsum(self.queries(layout.group("k").shape[1]))]).astype(np.int32)
+        return {**needed, "query_starts": arrays.plain(starts)}, optional
+
+    def quirks(self):
+        return {**super().quirks(), "not causal": ("query tokens see those that come after them", ())}
 
 
 def places_of(group, block, token):

@@ -132,7 +132,8 @@ class Case:
         if not wrong:
             return []
         largest = "NaN" if np.isnan(error[wrong]).any() else f"up to {error[wrong].max():.3g}"
-        return [f"output of request{'s' if len(wrong) > 1 else ''} {', '.join(map(str, wrong))} off by {largest}"]
+        what = getattr(self.problem, "row", "request")
+        return [f"output of {what}{'s' if len(wrong) > 1 else ''} {', '.join(map(str, wrong))} off by {largest}"]
 
     def owners(self, elements):
         """Whose elements these are: how many of each owner."""

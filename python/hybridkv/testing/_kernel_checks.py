@@ -6,7 +6,7 @@ import inspect
 from .._arguments import real, refused, shown, whole, word
 from .._plan import Plan
 from ._array_kinds import Element, arrays_of
-from ._attention_problem import AttentionProblem
+from ._attention_problem import AttentionProblem, PrefillProblem
 from ._examination import Examination
 from ._kernel_layouts import (KvSizes, far_layouts, kv_homes, kv_named, probes, state_homes, state_layout_of)
 from ._packed_problem import PackedProblem
@@ -37,14 +37,18 @@ def kernel_layouts(layouts="all", *, family=None, num_blocks=12, block_tokens=16
             (named() if layouts != "probes" else []))
 
 
-def check_attention_kernel(fn, layouts="all", *, arrays="numpy", dtype="fp32", num_blocks=12, block_tokens=16,
-                           kv_heads=3, head_size=32, queries_per_head=2, write=None, name=None, package=None):
-    """The card of a kernel that computes attention over paged K and V, one query token a request.
+def check_attention_kernel(fn, layouts="all", *, phase="decode", arrays="numpy", dtype="fp32", num_blocks=12,
+                           block_tokens=16, kv_heads=3, head_size=32, queries_per_head=2, write=None, name=None,
+                           package=None):
+    """The card of a kernel that computes attention over paged K and V.
 
     fn:      called as fn(q=, k=, v=, block_table=, lengths=), and scale= where it takes that; gives (request, query
              head, channel). q is (request, query head, channel), k and v are views (block, token, head, channel) with
              any strides, block_table is (request, entry), lengths is (request): tokens that are seen
     layouts: "all", "probes", "named", a plan, a layout of kernel_layouts(), or a list of these or of names
+    phase:   "decode": one query token a request, its last; "prefill": several, its last ones, each of which sees the
+             tokens before it and itself. q and the result are then (query token, query head, channel), those of one
+             request behind those of another, and fn gets query_starts= (request + 1): the first of each, and the end
     arrays:  "numpy", "torch" (tensors on the processor, for Triton's interpreter too) or "cuda"
     dtype:   of q, k and v: fp32, fp16 or bf16
     write:   for a cache whose blocks hold K and V in a form of their own: the engine's writer, called as in
@@ -53,7 +57,12 @@ def check_attention_kernel(fn, layouts="all", *, arrays="numpy", dtype="fp32", n
     """
     of = (_sizes(num_blocks, block_tokens, kv_heads, head_size, dtype), Element(dtype),
           whole("queries_per_head", queries_per_head, 1))
-    problem = AttentionProblem(*of) if write is None else PackedProblem(*of, write)
+    _phase(phase)
+    if write is not None and phase != "decode":
+        raise refused("phase", phase, "what a writer of yours has filled is read by one query token a request",
+                      "leave phase or write out")
+    attention = PrefillProblem if phase == "prefill" else AttentionProblem
+    problem = attention(*of) if write is None else PackedProblem(*of, write)
     return _examined(problem, fn, layouts, arrays, name, package)
 
 
@@ -87,8 +96,7 @@ def check_state_kernel(step, family, phase="decode", layouts="all", *, arrays="n
     shape:  of the state, the slots first
     """
     _family(family)
-    if phase not in ("decode", "prefill"):
-        raise refused("phase", phase, f"{shown(phase)} is none", "give 'decode' or 'prefill'")
+    _phase(phase)
     if isinstance(layouts, Plan):
         layouts = state_layout_of(layouts, FAMILIES[family].axes, f"{layouts.model}", "plan", None, 10)
         shape = layouts.groups[0].shape
@@ -138,6 +146,11 @@ def _accepted(fn):
 def _sizes(num_blocks, block_tokens, kv_heads, head_size, dtype):
     return KvSizes(whole("num_blocks", num_blocks, 8), whole("block_tokens", block_tokens, 4),
                    whole("kv_heads", kv_heads, 1), whole("head_size", head_size, 1), Element(dtype).name)
+
+
+def _phase(phase):
+    if phase not in ("decode", "prefill"):
+        raise refused("phase", phase, f"{shown(phase)} is none", "give 'decode' or 'prefill'")
 
 
 def _family(family):

@@ -59,12 +59,13 @@ class TritonTrace:
 
         import triton.language as tl
         builder.create_masked_load, executor._restore_args_dev, executor._init_args_hst = noted, restored, begun
-        interpreter._implicit_cvt = converted
+        interpreter._implicit_cvt, patch = converted, interpreter._patch_lang
+        interpreter._patch_lang = _PatchOnce(interpreter, (tl, tl.core))
         try:
             yield
         finally:
             builder.create_masked_load, executor._restore_args_dev, executor._init_args_hst = load, restore, begin
-            interpreter._implicit_cvt = convert
+            interpreter._implicit_cvt, interpreter._patch_lang = convert, patch
 
     def attribute(self, case):
         """Adds what was read that the batch does not address, by its owner."""
@@ -78,6 +79,32 @@ class TritonTrace:
     def over_reads(self):
         """Owner -> the most elements of it that were read in one layout."""
         return dict(self._most)
+
+
+class _PatchOnce:
+    """The interpreter's own patch of the language, once a launch: by itself it goes through all of the language again
+    for each function that a kernel calls, a quarter of the time of attention, and finds what it has patched already."""
+
+    def __init__(self, interpreter, languages):
+        self._patch, self._nothing = interpreter._patch_lang, interpreter._LangPatchScope
+        self._languages, self._done = languages, set()
+
+    def __call__(self, fn):
+        needed = {each.__name__ for each in self._languages if any(value is each for value in fn.__globals__.values())}
+        if self._done and needed <= self._done:
+            return self._nothing()
+        is_launch = not self._done
+        scope = self._patch(fn)
+        self._done |= needed
+        if is_launch:
+            restore = scope.restore
+
+            def ended():
+                restore()
+                self._done.clear()
+
+            scope.restore = ended
+        return scope
 
 
 class _Wide(int):

@@ -34,8 +34,8 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path);
 /// The same bytes as the file has them, not decompressed.
 std::unique_ptr<ByteSource> open_raw_bytes(const std::string& path);
 
-/// All of a small file, as open_bytes reads it. Throws as that, and InputError for more than `most` bytes, so that it is
-/// no `what`: "clock".
+/// All of a small file, as open_bytes reads it. Throws as that, and InputError for more than `most` bytes, so that it
+/// is no `what`: "clock".
 std::string whole_text(const std::string& path, std::size_t most, std::string_view what);
 
 }  // namespace hybridkv

@@ -77,7 +77,8 @@ std::string human_seconds(double seconds) {
   for (const Unit& unit : units) {
     const double value = seconds / unit.seconds;
     if (value < (unit.seconds > 1 ? 2 : 0.9995) && unit.seconds > 1e-6) continue;
-    return fmt::format("{} {}", human_real(value, value >= 99.95 || value == 0 ? 0 : value >= 9.995 ? 1 : 2), unit.name);
+    const int digits = value >= 99.95 || value == 0 ? 0 : value >= 9.995 ? 1 : 2;
+    return fmt::format("{} {}", human_real(value, digits), unit.name);
   }
   return "0 s";
 }

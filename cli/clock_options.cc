@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/input_file.h"
 #include "cli/offers.h"
+#include "cli/values.h"
 #include "engines/gpus.h"
 #include "scenarios/number.h"
 #include "scenarios/read.h"
@@ -72,9 +73,19 @@ void add_clock_options(CLI::App& command, ClockOptions& options) {
   add_served_options(command, options);
   command.add_option("--ttft", options.ttft, "limit of the first token: 1s, 500ms")->type_name("TIME");
   command.add_option("--tpot", options.tpot, "limit of each further token: 40ms")->type_name("TIME");
-  command.add_option("--rate", options.rate, "requests come so many times as fast: 2x, 0.5x")->type_name("FACTOR");
+  command
+      .add_option("--rate", options.rate, "requests come so many times as fast: 2x; a list 0.5x,1x,2x draws the load")
+      ->type_name("FACTOR");
   command.add_option("--price", options.price, "of a GPU and hour, for the price of a million tokens")
       ->type_name("MONEY");
+}
+
+std::vector<double> rates_of(const ClockOptions& options) {
+  if (options.rate.empty()) return {1};
+  std::vector<double> rates;
+  for (const std::string& rate : split_list("--rate", options.rate))
+    rates.push_back(positive("--rate", rate, "x", "; write it like 2x, or as a list 0.5x,1x,2x"));
+  return rates;
 }
 
 std::optional<TimedQuestion> timed_question(const ClockOptions& options) {
@@ -91,7 +102,7 @@ std::optional<TimedQuestion> timed_question(const ClockOptions& options) {
   TimedQuestion question{.served = {.gpu = options.gpu, .gpus = options.gpus, .file = options.clock}};
   if (!options.ttft.empty()) question.limits.first_token = duration_of("--ttft", options.ttft);
   if (!options.tpot.empty()) question.limits.output_token = duration_of("--tpot", options.tpot);
-  if (!options.rate.empty()) question.rate = positive("--rate", options.rate, "x", "; write it like 2x");
+  question.rate = rates_of(options).front();
   if (!options.price.empty()) question.price_per_gpu_hour = positive("--price", options.price, "", "");
   return question;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/clock/load_curve.h"
 #include "ask/replay/planned_caches.h"
 #include "ask/replay/policy_library.h"
 #include "ask/replay/record.h"
@@ -30,6 +31,7 @@
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
+#include "report/replay/load_report.h"
 #include "report/replay/simulate_report.h"
 #include "simulator/record_csv.h"
 
@@ -192,6 +194,25 @@ SimulateAnswer replayed(const SimulateOptions& options, const Question& question
   return answer;
 }
 
+/// The same trace at several rates.
+std::string load_of(const SimulateOptions& options, const Question& question, const std::vector<double>& rates) {
+  if (question.caches.size() > 1)
+    throw InputError(fmt::format("--rate {} draws the load of one cache, here are {}; choose one, say with --pack",
+                                 options.clock.rate, question.caches.size()));
+  if (!options.per_request.empty() || !options.record.empty())
+    throw InputError("--per-request and --record write one replay; give --rate one factor");
+  if (question.scenario.simulate.driver.kind != DriverKind::open_loop)
+    throw InputError("--rate is of requests that come by their times; leave --driver out");
+  Progress progress(options.output.quiet);
+  std::size_t done = 0;
+  SimulateWatch watch;
+  watch.on_start = [&] {
+    progress.update("simulate", "rates", static_cast<int>(done++), static_cast<int>(rates.size()));
+  };
+  return render_load(load_curve({question.scenario.simulate, question.caches, question.timed}, rates, watch),
+                     options.output.format(), options.output.style());
+}
+
 std::string answer_of(const SimulateOptions& options) {
   const Question question = bare_flag_given(options.bare) ? bare_question(options) : planned_question(options);
   if (!options.per_request.empty() && question.caches.size() > 1)
@@ -201,6 +222,8 @@ std::string answer_of(const SimulateOptions& options) {
     throw InputError(fmt::format("--record writes the events of one cache, here are {}; choose one, say with --pack",
                                  question.caches.size()));
   try {
+    if (const std::vector<double> rates = rates_of(options.clock); rates.size() > 1)
+      return load_of(options, question, rates);
     return render_simulate(replayed(options, question), options.output.format(), options.output.style());
   } catch (const SpecError& error) {
     throw explained(error, options, question.scenario);
@@ -331,6 +354,8 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       "  hybridkv simulate --block-size 528 --num-blocks 20000 --state-groups 1 \\\n"
       "      --per-request requests.csv\n"
       "  hybridkv simulate --token-slots 1477030 --state-slots 210 --trace trace.jsonl\n"
+      "  hybridkv simulate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k --ttft 1s \\\n"
+      "      --rate 0.5x,1x,2x,4x\n"
       "\n"
       "Without a plan --mode takes a list, and align is the default. Published results\n"
       "as scenarios: prefix-copies, prefix-second-copies, prefix-block-boundary,\n"

@@ -30,9 +30,12 @@ std::vector<LoadStep> load_steps(const LoadTest& test, const LoopRules& rules,
     const std::int64_t index = std::ssize(rates);
     if (index == total) return;
     const auto key = static_cast<std::uint64_t>(index);
+    const auto drawn = [&](std::int64_t nominal, std::uint64_t which) {
+      return drawn_length(nominal, test.least_share, mix(test.seed, which));
+    };
     const LoopRequest request{.index = index,
-                              .prompt = drawn_length(test.input_tokens, test.least_share, mix(test.seed, 2 * key)),
-                              .outputs = drawn_length(test.output_tokens, test.least_share, mix(test.seed, 2 * key + 1))};
+                              .prompt = drawn(test.input_tokens, 2 * key),
+                              .outputs = drawn(test.output_tokens, 2 * key + 1)};
     rates.push_back(request.outputs > 1 ? 1 / static_cast<double>(request.outputs - 1) : 0);
     waiting += 1;
     loop.submit(request);

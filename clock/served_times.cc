@@ -16,6 +16,7 @@ void ServedTimes::add(const RequestTimes& request) {
   found_ += request.found;
   generated_ += request.generated;
   first_arrival_ = std::min(first_arrival_, request.arrival);
+  last_arrival_ = std::max(last_arrival_, request.arrival);
   last_end_ = std::max(last_end_, request.end);
 
   if (spells_.empty() || spells_.back().requests == spell_requests_) {

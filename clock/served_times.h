@@ -48,6 +48,10 @@ class ServedTimes {
   std::int64_t generated_tokens() const { return generated_; }
   /// From the first arrival to the last end.
   double span_seconds() const { return requests() == 0 ? 0 : last_end_ - first_arrival_; }
+  /// Requests a second that came, from the first arrival to the last; 0 where all came at once.
+  double offered() const {
+    return last_arrival_ > first_arrival_ ? static_cast<double>(requests()) / (last_arrival_ - first_arrival_) : 0;
+  }
   /// Of the steps together, by part.
   const StepParts& spent() const { return spent_; }
   /// Whether the queue grew while requests came: means over all of them then say how long the trace is, and no more.
@@ -77,6 +81,7 @@ class ServedTimes {
   ServiceLimits limits_;
   std::int64_t good_ = 0, prompt_ = 0, found_ = 0, generated_ = 0;
   double first_arrival_ = std::numeric_limits<double>::infinity();
+  double last_arrival_ = 0;
   double last_end_ = 0;
   StepParts spent_;
   std::vector<Spell> spells_;

@@ -22,7 +22,8 @@ consteval GpuSpeed speed(double memory, double bf16, double fp8, double fp4, dou
   // Measured of a delta rule on Hopper and on Blackwell (clock/step_clock.cc); others are taken to be slower by their
   // products in bf16.
   constexpr double hopper = 2.5e-9, hopper_tflops = 989, blackwell = 1.75e-9, blackwell_tflops = 2250;
-  const double scan = bf16 >= blackwell_tflops ? blackwell : bf16 >= hopper_tflops ? hopper : hopper * hopper_tflops / bf16;
+  const double older = hopper * hopper_tflops / bf16;
+  const double scan = bf16 >= blackwell_tflops ? blackwell : bf16 >= hopper_tflops ? hopper : older;
   return {memory * 1e9, bf16 * 1e12, fp8 * 1e12, fp4 * 1e12, link * 1e9, scan};
 }
 

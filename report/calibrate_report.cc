@@ -86,8 +86,8 @@ std::string render_calibrate(const CalibrateAnswer& answer, Format format, const
         "Two load tests of the running server, minutes each, move it to this deployment; published runs with two of "
         "their own were then predicted to 12 % of a first token and 5 % of a time per output token (median):"});
     document.blocks.emplace_back(Code{answer.commands});
-    document.blocks.emplace_back(Paragraph{"Then the same command with --bench short.json --bench long.json -o FILE, and "
-                                           "--clock FILE wherever there is a --gpu."});
+    document.blocks.emplace_back(Paragraph{"Then the same command with --bench short.json --bench long.json -o FILE, "
+                                           "and --clock FILE wherever there is a --gpu."});
     return render_people(document, format, style);
   }
   document.blocks.emplace_back(Paragraph{fmt::format(

@@ -87,7 +87,8 @@ MeasuredRun read_bench(const std::string& file) {
 }
 
 CalibrateAnswer calibrate(const CalibrateQuestion& question) {
-  CalibrateAnswer answer{.served = served_clock(question.scenario, question.served), .runs = {}, .before = {}, .commands = {}};
+  CalibrateAnswer answer{
+      .served = served_clock(question.scenario, question.served), .runs = {}, .before = {}, .commands = {}};
   const Engine& engine = engine_of(*question.scenario.engine.rules);
   if (question.benches.empty()) {
     answer.commands = tests_to_run(engine, question.scenario);

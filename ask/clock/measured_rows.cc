@@ -211,8 +211,8 @@ std::vector<MeasuredRow> read_measured_rows(const RowFiles& files) {
   const std::vector<Recipe> recipes = files.recipes ? read_recipes(*files.recipes) : std::vector<Recipe>{};
   std::vector<MeasuredRow> rows;
   for (CsvReader csv = open_csv(files.rows); csv.next();) {
-    if (csv.text("mode") != "aggregated" || csv.text("drafts") != "none" || csv.whole("data_parallel", 1) != 1) continue;
-    rows.push_back(row_of(csv, models, recipes));
+    if (csv.text("mode") == "aggregated" && csv.text("drafts") == "none" && csv.whole("data_parallel", 1) == 1)
+      rows.push_back(row_of(csv, models, recipes));
   }
   return rows;
 }

@@ -31,11 +31,11 @@ struct ServedClock {
 ServedClock served_clock(const Scenario& scenario, const ClockQuestion& question);
 
 /// Bytes that a rank's GPU has left for the cache beside the model's weights and what engines take; estimated, as
-/// `boot` says of the engines whose starts are known. Throws InputError where nothing is left, with the ranks that work.
+/// `boot` says of the engines whose starts are known. Throws InputError where nothing is left, with ranks that work.
 std::int64_t cache_memory(const Scenario& scenario, const Gpu& gpu);
 
-/// What every figure made with it carries: "by the clock of vllm, fitted to 199 published runs …; error on models that
-/// it had not seen: 25 % of a first token, 13 % of a time per output token (median)".
+/// What every figure made with it carries: "clock of vllm, fitted to 199 published runs …; median error on runs that it
+/// had not seen: 22 % of a first token, 18 % of a time per output token".
 std::string clock_label(const ServedClock& served);
 
 }  // namespace hybridkv

@@ -16,7 +16,8 @@ struct RulesOfCache {
     // Blocks of states are few beside those of tokens, of which a group each has its own.
     const auto groups = static_cast<double>(std::max<std::int64_t>(1, blocks.attention_groups));
     if (blocks.attention_groups > 0)
-      rules.cache_tokens = static_cast<double>(blocks.num_blocks) * static_cast<double>(blocks.block_size_tokens) / groups;
+      rules.cache_tokens =
+          static_cast<double>(blocks.num_blocks) * static_cast<double>(blocks.block_size_tokens) / groups;
     return rules;
   }
   LoopRules operator()(const TreeCache& tree) {

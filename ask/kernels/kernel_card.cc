@@ -95,7 +95,9 @@ std::string KernelCard::title() const {
   return fmt::format("{}{}{}{}", package, package.empty() ? "" : ".", name, version.empty() ? "" : " " + version);
 }
 
-KernelCard read_kernel_card(const std::string& file) { return parse_kernel_card(whole_text(file, most_card_bytes, "card of a kernel"), file); }
+KernelCard read_kernel_card(const std::string& file) {
+  return parse_kernel_card(whole_text(file, most_card_bytes, "card of a kernel"), file);
+}
 
 KernelCard parse_kernel_card(const std::string& text, const std::string& name) {
   const CardReader reader(name);

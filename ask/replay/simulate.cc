@@ -32,7 +32,8 @@ void add_closed_forms(ReplayedCache& cache, const CacheGeometry& geometry) {
 
 SimulateAnswer simulate(const SimulateQuestion& question, const SimulateWatch& watch) {
   const SimulateRequest& request = question.request;
-  SimulateAnswer answer{.trace = describe(request.trace), .driver = request.driver, .caches = {}, .timed = question.timed};
+  SimulateAnswer answer{
+      .trace = describe(request.trace), .driver = request.driver, .caches = {}, .timed = question.timed};
   SweepSpec sweep{.simulations = {}, .upper_bounds = request.upper_bounds, .losses = request.losses};
   if (!question.caches.empty()) answer.rules = &rules_of(question.caches.front());
   std::vector<std::vector<ListedRequest>> listed(question.caches.size());

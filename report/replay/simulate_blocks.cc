@@ -285,7 +285,8 @@ std::vector<Block> held_blocks(const SimulateAnswer& answer) {
     if (answer.requests > most_listed_requests)
       add_section(blocks, "Over time", series_table(stats, answer.driver.kind));
   }
-  if (answer.driver.kind == DriverKind::open_loop && !answer.timed) add_section(blocks, "Waiting", latency_table(answer));
+  if (answer.driver.kind == DriverKind::open_loop && !answer.timed)
+    add_section(blocks, "Waiting", latency_table(answer));
   if (std::optional<Table> copies = copies_table(answer)) {
     add_section(blocks, "Exact copies of earlier prompts", std::move(copies));
     blocks.emplace_back(

@@ -106,7 +106,8 @@ Document simulate_report(const SimulateAnswer& answer) {
 Table simulate_table(const SimulateAnswer& answer) { return reporter_of(answer).table(answer); }
 
 std::string render_simulate(const SimulateAnswer& answer, Format format, const Style& style) {
-  if (format == Format::csv) return render_csv(with_times(with_losses(simulate_table(answer), losses_of(answer)), answer));
+  if (format == Format::csv)
+    return render_csv(with_times(with_losses(simulate_table(answer), losses_of(answer)), answer));
   if (format != Format::json) return render_people(simulate_report(answer), format, style);
   const IndexReporter& index = reporter_of(answer);
   nlohmann::ordered_json json;

@@ -62,7 +62,8 @@ Table latency_table(const std::vector<TimesRow>& runs) {
                                         Figure{"each further token", &ServedTimes::output_token},
                                         Figure{"end to end", &ServedTimes::end_to_end},
                                         Figure{"queueing", &ServedTimes::queueing}})
-    for (const TimesRow& run : runs) rows.push_back({&run == &runs.front() ? name : "", run.name, &(run.times->*durations)});
+    for (const TimesRow& run : runs)
+      rows.push_back({&run == &runs.front() ? name : "", run.name, &(run.times->*durations)});
   // Where no request has such a time, as of prompts alone, there is nothing to say.
   const auto shown = [](const Row& row, double seconds) {
     return row.durations->count() == 0 ? std::string() : human_seconds(seconds);
@@ -148,8 +149,8 @@ Listing overloads(const std::vector<TimesRow>& rows) {
   for (const TimesRow& row : rows)
     if (row.times->overloaded())
       listing.items.push_back(fmt::format(
-          "{}: more requests come than are served: queueing grew from {} in the first quarter to {} in the last, so that "
-          "means and percentiles say how long the trace is; take fewer by --rate 0.5x, or more GPUs.", row.name,
+          "{}: more requests come than are served: queueing grew from {} in the first quarter to {} in the last, so "
+          "that means and percentiles say how long the trace is; take fewer by --rate 0.5x, or more GPUs.", row.name,
           human_seconds(row.times->early_queueing()), human_seconds(row.times->late_queueing())));
   return listing;
 }

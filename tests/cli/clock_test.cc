@@ -62,8 +62,8 @@ TEST_CASE("golden: every engine that was measured has times, the others say that
 
 TEST_CASE("golden: without --memory the cache has what the GPU leaves beside the weights") {
   require_refused("simulate --model Qwen3.5-397B-A17B --max-model-len 32k --gpu H200 --requests 5", "take --tp 8");
-  CHECK(run_program("simulate --model Qwen3.5-397B-A17B --tp 8 --max-model-len 32k --gpu H200 --requests 5").exit_code ==
-        0);
+  const std::string large = "simulate --model Qwen3.5-397B-A17B --tp 8 --max-model-len 32k --gpu H200 --requests 5";
+  CHECK(run_program(large).exit_code == 0);
 }
 
 TEST_CASE("golden: every request of pools of blocks has its times in the file that was asked for") {
@@ -72,7 +72,8 @@ TEST_CASE("golden: every request of pools of blocks has its times in the file th
   std::ifstream file("timed_requests.csv");
   std::string header, row;
   std::getline(file, header);
-  CHECK(header.ends_with("status,arrival_seconds,queue_seconds,first_token_seconds,finish_seconds,generated,preemptions"));
+  CHECK(header.ends_with("status,arrival_seconds,queue_seconds,first_token_seconds,finish_seconds,generated,"
+                         "preemptions"));
   int rows = 0;
   while (std::getline(file, row)) ++rows;
   CHECK(rows == 20);

@@ -20,19 +20,6 @@ TEST_CASE("law: a time series keeps points at even distances and never more than
   CHECK(series.points().back().step + distance > 1000);
 }
 
-TEST_CASE("law: percentiles of a histogram are right to one per cent") {
-  DurationHistogram histogram;
-  CHECK(histogram.quantile(0.5) == 0);
-  for (int i = 1; i <= 1000; ++i) histogram.add(i * 1e-3);
-  CHECK(histogram.count() == 1000);
-  CHECK(histogram.mean() == doctest::Approx(0.5005));
-  CHECK(histogram.max() == 1);
-  for (const double share : {0.01, 0.5, 0.9, 0.99, 1.0})
-    CHECK(histogram.quantile(share) == doctest::Approx(share).epsilon(0.011));
-  histogram.add(0);
-  CHECK(histogram.quantile(0) == 0);
-}
-
 TEST_CASE("edge: sums and hits by turn come from the requests that ended ok") {
   // Five usable blocks of 4: the third prompt needs six and is refused.
   TraceBatch batch = batch_of({{{1, 9}}, {{1, 9}, {2, 3}}, {{1, 24}}});

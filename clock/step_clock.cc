@@ -17,10 +17,11 @@ constexpr double scan_start_seconds = 37e-6;
 constexpr double scan_token_seconds = 37e-9;
 constexpr double scan_head_elements = 128 * 128;
 
-/// Outside the graph a layer with states or latents has so many times more kernels than another layer has.
-/// Fitted on published runs, as the next two: the launches of Kimi-K2.5, DeepSeek-R1 and Qwen3.5 beside those of Llama
-/// and gpt-oss in steps with prompts.
-constexpr double eager_mixer_layers = 4;
+/// Outside the graph a layer with latents, and one with states, launches so many times more than another layer does.
+/// Found on published runs, as the next two: Kimi-K2.5 and DeepSeek-R1, and Qwen3.5, beside Llama and gpt-oss in steps
+/// with prompts.
+constexpr double eager_latent_layers = 4;
+constexpr double eager_state_layers = 1;
 /// Launches of a layer of experts in 4 bits, beside those of fp8 and bf16: fused where the GPU multiplies in 4 bits
 /// (nvfp4 and mxfp4 on Blackwell), and with kernels that unpack where it does not (int4, mxfp4 on Hopper).
 constexpr double fused_experts = 0.4;
@@ -101,10 +102,13 @@ StepWorkload StepClock::workload(const StepBatch& batch) const {
     }
   }
   work.layers = static_cast<double>(model_.layers);
-  work.mixer_layers += static_cast<double>(model_.latent_layers);
+  const auto latent_layers = static_cast<double>(model_.latent_layers);
+  work.mixer_layers += latent_layers;
   work.moe_layers = static_cast<double>(model_.moe_layers) * expert_kernels(model_, gpu_);
   work.quant_layers = model_.dense.quantises_activations() || model_.expert.quantises_activations() ? work.layers : 0;
-  work.eager_layers = batch.prompt_tokens > 0 ? work.layers + eager_mixer_layers * work.mixer_layers : 0;
+  if (batch.prompt_tokens > 0)
+    work.eager_layers =
+        work.layers + eager_latent_layers * latent_layers + eager_state_layers * (work.mixer_layers - latent_layers);
   work.sequences = batch.decoding;
   work.loaded_seconds = batch.loaded_seconds;
   if (split_.tensor_parallel > 1) {

@@ -21,7 +21,8 @@ std::string signed_percent(double percent) { return fmt::format("{:+.1f} %", per
 Table runs_table(const CalibrateAnswer& answer) {
   using Row = CalibratedRun;
   return table_of<Row>(
-      {{{"file", "load test"}, &Row::file},
+      {{for_people("load test", "", Align::left), [](const Row& run) { return run.file.substr(run.file.find_last_of('/') + 1); }},
+       {for_programs("file"), &Row::file},
        {{"input_tokens", "prompt", "tokens"}, [](const Row& run) { return run.test.input_tokens; }},
        {{"concurrency", "at", "once"}, [](const Row& run) { return run.test.concurrency; }},
        {for_people("first token", "measured", Align::right),
@@ -84,7 +85,7 @@ std::string render_calibrate(const CalibrateAnswer& answer, Format format, const
     document.blocks.emplace_back(Paragraph{clock_label(answer.served) + "."});
     document.blocks.emplace_back(Paragraph{
         "Two load tests of the running server, minutes each, move it to this deployment; published runs with two of "
-        "their own were then predicted to 12 % of a first token and 5 % of a time per output token (median):"});
+        "their own were then predicted to 13 % of a first token and 6 % of a time per output token (median):"});
     document.blocks.emplace_back(Code{answer.commands});
     document.blocks.emplace_back(Paragraph{"Then the same command with --bench short.json --bench long.json -o FILE, "
                                            "and --clock FILE wherever there is a --gpu."});

@@ -39,9 +39,9 @@ Table curve_table(const LoadCurve& curve) {
        {right("within", "limits"), [](const Row& row) { return Percent{100 * row.good_share(), 1}; }, limited},
        {right("without caching", "first token"), mean(&Row::uncached, &ServedTimes::first_token)},
        {right("", "further"), mean(&Row::uncached, &ServedTimes::output_token)},
-       {for_people("overloaded", "", Align::left),
+       {for_people("over-", "loaded", Align::left),
         [](const Row& row) {
-          return std::string(row.cached.overloaded() ? "yes" : row.uncached.overloaded() ? "without caching" : "no");
+          return std::string(row.cached.overloaded() ? "yes" : row.uncached.overloaded() ? "uncached" : "no");
         }},
        {for_programs("first_token_mean_seconds"), seconds(&Row::cached, &ServedTimes::first_token, 0)},
        {for_programs("first_token_p99_seconds"), seconds(&Row::cached, &ServedTimes::first_token, 0.99)},

@@ -139,15 +139,18 @@ std::string verdict(const std::vector<TimesRow>& rows) {
   std::string text = fmt::format("{} on {} {}: {}; without prefix caching {}.", first.name, first.timed->gpus(),
                                  first.timed->served.gpu, token_times(*first.times), token_times(*without.times));
   const double before = without.times->first_token.mean(), after = first.times->first_token.mean();
-  if (after > 0 && before > after)
+  if (without.times->overloaded() && !first.times->overloaded())
+    text += " Without caching more requests come than are served.";
+  else if (after > 0 && before > after)
     text += fmt::format(" Caching makes the first token {:.1f} times as fast.", before / after);
   return text;
 }
 
+/// Of the caches; of the run without one the sentence above says it.
 Listing overloads(const std::vector<TimesRow>& rows) {
   Listing listing{.items = {}, .warning = true};
   for (const TimesRow& row : rows)
-    if (row.times->overloaded())
+    if (row.times->overloaded() && &row != &rows.back())
       listing.items.push_back(fmt::format(
           "{}: more requests come than are served: queueing grew from {} in the first quarter to {} in the last, so "
           "that means and percentiles say how long the trace is; take fewer by --rate 0.5x, or more GPUs.", row.name,

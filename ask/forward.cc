@@ -100,10 +100,14 @@ std::vector<ForwardSpec> forward_specs(const ForwardSpec& plain, const std::vect
 ForwardAnswer forward(const std::vector<ForwardTask>& tasks, const std::vector<ForwardSpec>& specs, Planted planted,
                       const ForwardAnswerProgress& progress) {
   ForwardAnswer answer;
+  NetworkReferences networks;  // of the model at hand, whose tasks and faults follow each other
+  const std::string* model = nullptr;
   for (const ForwardTask& task : tasks)
     for (const ForwardSpec& spec : specs) {
       const std::size_t run = answer.reports.size();
-      answer.reports.push_back(verify_forward(task.model, task.engine, spec, [&](int done, int total) {
+      if (!model || *model != task.model.name) networks = {};
+      model = &task.model.name;
+      answer.reports.push_back(verify_forward(task.model, task.engine, spec, networks, [&](int done, int total) {
         if (progress) progress(task, run, done, total);
       }));
     }

@@ -4,8 +4,8 @@
 
 namespace hybridkv {
 
-/// Puts a well-mixed 64-bit value in the place of a 64-bit key, or of each of several in a vector (splitmix64, Steele et
-/// al. 2014). Same key, same value, everywhere.
+/// Puts a well-mixed 64-bit value in the place of a 64-bit key, or of each of several in a vector. Same key, same
+/// value, everywhere. Source: splitmix64, Steele et al., 2014.
 template <class Key>
 [[gnu::always_inline]] constexpr void mix_in_place(Key& key) {
   key += 0x9e3779b97f4a7c15u;

@@ -107,7 +107,7 @@ class PageLedger {
   void take_unused(std::int64_t page);
   // Large pages that a pool lacks for its demand.
   std::int64_t lacking(const BlockArena& pool, std::size_t index, std::int64_t demand) const;
-  // A block that the request is to take before others, by its page, which may go to another pool, and where it is there.
+  // A block that the request is to take before others: its page, which may go to another pool, and where it is there.
   struct Preferred {
     std::int64_t page, at;
   };

@@ -11,17 +11,17 @@ namespace {
 
 #if defined(__x86_64__)
 constexpr std::size_t at_once = 8;
-using Words = std::uint64_t __attribute__((vector_size(at_once * sizeof(std::uint64_t))));
-using Integers = std::int64_t __attribute__((vector_size(at_once * sizeof(std::int64_t))));
-using Values = float __attribute__((vector_size(at_once * sizeof(float))));
+using EightWords = std::uint64_t __attribute__((vector_size(at_once * sizeof(std::uint64_t))));
+using EightIntegers = std::int64_t __attribute__((vector_size(at_once * sizeof(std::int64_t))));
+using EightValues = float __attribute__((vector_size(at_once * sizeof(float))));
 // What calls no other function at its end clears the upper halves of registers, without which code for the baseline
 // runs at a fraction of its speed afterwards.
 #define HYBRIDKV_TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
 
 HYBRIDKV_TARGET void eights_of_words(std::uint64_t key, std::uint64_t always, std::byte* to, std::size_t eights) {
-  Words keys = Words{0, 1, 2, 3, 4, 5, 6, 7} + key;
+  EightWords keys = EightWords{0, 1, 2, 3, 4, 5, 6, 7} + key;
   for (std::size_t i = 0; i < eights; ++i, keys += at_once) {
-    Words words = keys;
+    EightWords words = keys;
     mix_in_place(words);
     words |= always;
     std::memcpy(to + i * sizeof words, &words, sizeof words);
@@ -29,12 +29,13 @@ HYBRIDKV_TARGET void eights_of_words(std::uint64_t key, std::uint64_t always, st
 }
 
 HYBRIDKV_TARGET void eights_of_values(std::uint64_t key, float* to, std::size_t eights) {
-  Words keys = Words{0, 1, 2, 3, 4, 5, 6, 7} + key;
+  EightWords keys = EightWords{0, 1, 2, 3, 4, 5, 6, 7} + key;
   for (std::size_t i = 0; i < eights; ++i, keys += at_once) {
-    Words words = keys;
+    EightWords words = keys;
     mix_in_place(words);
     // As unit_value: a product by a power of two is exact, so that it does not matter whether it is fused with the sum.
-    const Values values = __builtin_convertvector(Integers(words >> 40), Values) * 0x1p-23f - 1.0f;
+    const EightValues values =
+        __builtin_convertvector(EightIntegers(words >> 40), EightValues) * 0x1p-23f - 1.0f;
     std::memcpy(to + i * at_once, &values, sizeof values);
   }
 }

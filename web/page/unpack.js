@@ -14,36 +14,38 @@ const unpack = (() => {
     const literalMask = (1 << (rest % 5)) - 1, positionMask = (1 << Math.floor(rest / 5)) - 1;
     const chances = new Uint16Array(literals + (0x300 << (literalContext + (rest % 5)))).fill(even);
     const out = new Uint8Array(size);
-    let at = 18, range = 0xffffffff;
-    let code = ((data[14] << 24) | (data[15] << 16) | (data[16] << 8) | data[17]) >>> 0;
+    // How wide the choices left are, and where in them the bytes lie: in an array, as numbers beyond 31 bits are slow.
+    const coder = new Uint32Array([0xffffffff, (data[14] << 24) | (data[15] << 16) | (data[16] << 8) | data[17]]);
+    let at = 18;
 
     const bit = (place) => {
-      const chance = chances[place], bound = (range >>> 11) * chance;
-      let value = 0;
+      const chance = chances[place], range = coder[0], code = coder[1], bound = (range >>> 11) * chance;
+      let width = bound, left = code, value = 0;
       if (code < bound) {
-        range = bound;
         chances[place] = chance + ((2048 - chance) >>> 5);
       } else {
-        range = (range - bound) >>> 0;
-        code = (code - bound) >>> 0;
+        width = range - bound;
+        left = code - bound;
         chances[place] = chance - (chance >>> 5);
         value = 1;
       }
-      if (range < 0x1000000) {
-        range = (range << 8) >>> 0;
-        code = ((code << 8) | data[at++]) >>> 0;
+      if (width < 0x1000000) {
+        width <<= 8;
+        left = (left << 8) | data[at++];
       }
+      coder[0] = width;
+      coder[1] = left;
       return value;
     };
     const evenBits = (count) => {
       let value = 0;
       while (count-- > 0) {
-        range >>>= 1;
-        const one = code >= range ? 1 : 0;
-        if (one) code = (code - range) >>> 0;
-        if (range < 0x1000000) {
-          range = (range << 8) >>> 0;
-          code = ((code << 8) | data[at++]) >>> 0;
+        coder[0] >>>= 1;
+        const one = coder[1] >= coder[0] ? 1 : 0;
+        if (one) coder[1] -= coder[0];
+        if (coder[0] < 0x1000000) {
+          coder[0] <<= 8;
+          coder[1] = (coder[1] << 8) | data[at++];
         }
         value = (value << 1) | one;
       }

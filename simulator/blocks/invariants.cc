@@ -239,12 +239,14 @@ class InvariantChecker {
 
   std::int64_t pool_index(const BlockArena& pool) const { return &pool - pools_.data(); }
 
-  /// Is the block in no large page, or in one that the pool does not have?
+  std::int64_t page_of(std::int64_t pool, std::int64_t block) const {
+    return block / geometry_.blocks_per_large_page[static_cast<std::size_t>(pool)];
+  }
+
+  /// Is the block in a large page that the pool does not have?
   bool is_absent(const BlockArena& pool, BlockId block) const {
     const PageLedger* ledger = scheduler_.cache().ledger();
-    if (!ledger) return false;
-    const std::int64_t page = ledger->page_of(pool_index(pool), block);
-    return page == 0 || ledger->pool_of(page) != pool_index(pool);
+    return ledger && ledger->pool_of(page_of(pool_index(pool), block)) != pool_index(pool);
   }
 
   void check_ledger(const PageLedger& ledger) {
@@ -254,8 +256,8 @@ class InvariantChecker {
       std::int64_t absent = 0;
       for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block) {
         const bool known = block < static_cast<std::size_t>(pool.num_known());
-        if (known && !pool.is_free(block)) ++held[static_cast<std::size_t>(ledger.page_of(index, block))];
-        if (known && pool.is_findable(block)) ++findable[static_cast<std::size_t>(ledger.page_of(index, block))];
+        if (known && !pool.is_free(block)) ++held[static_cast<std::size_t>(page_of(index, block))];
+        if (known && pool.is_findable(block)) ++findable[static_cast<std::size_t>(page_of(index, block))];
         if (!is_absent(pool, block)) continue;
         ++absent;
         require(!known || (pool.is_free(block) && !pool.is_findable(block)),

@@ -13,8 +13,6 @@ namespace hybridkv {
 
 PageLedger::PageLedger(std::int64_t num_pages, std::vector<std::int64_t> blocks_per_page)
     : blocks_per_page_(std::move(blocks_per_page)),
-      page_at_(blocks_per_page_.size(), {0}),
-      left_(blocks_per_page_.size()),
       num_pages_(num_pages),
       pages_(1),
       num_idle_(blocks_per_page_.size()),
@@ -32,7 +30,7 @@ bool PageLedger::fits(std::span<const BlockArena> pools, std::span<const std::in
   std::vector<std::int64_t> can_go = num_idle_;
   if (alone) std::transform(can_go.begin(), can_go.end(), num_mixed_.begin(), can_go.begin(), std::plus<>());
   for (const auto& [pool, block] : found) {
-    const std::int64_t page = page_of(pool, block);
+    const std::int64_t page = of(pool, block);
     if (held_in(page) > 0 || !kept.insert(page).second) continue;
     if (alone || is_evictable(pages_[static_cast<std::size_t>(page)])) --can_go[static_cast<std::size_t>(pool)];
   }
@@ -70,25 +68,6 @@ std::int64_t PageLedger::oldest_of(const Ages& ages, std::span<const BlockArena>
   return 0;
 }
 
-std::int64_t PageLedger::take_place(std::size_t pool, std::int64_t page) {
-  std::vector<std::int64_t>& pages = page_at_[pool];
-  std::vector<std::int64_t>& left = left_[pool];
-  if (left.empty()) {
-    pages.push_back(page);
-    return std::ssize(pages) - 1;
-  }
-  const std::int64_t place = left.back();
-  left.pop_back();
-  pages[static_cast<std::size_t>(place)] = page;
-  return place;
-}
-
-void PageLedger::leave_place(const Page& page) {
-  const auto pool = static_cast<std::size_t>(page.pool);
-  page_at_[pool][static_cast<std::size_t>(page.place)] = 0;
-  left_[pool].push_back(page.place);
-}
-
 std::int64_t PageLedger::take_free() {
   if (returned_.empty()) {
     pages_.emplace_back();
@@ -100,7 +79,7 @@ std::int64_t PageLedger::take_free() {
 }
 
 bool PageLedger::hand_over(std::span<BlockArena> pools, std::size_t to, std::span<const std::int64_t> demand,
-                           RequestBlocks& request, Need need, bool alone, std::vector<Preferred>& first) {
+                           RequestBlocks& request, Need need, bool alone, std::vector<BlockId>& first) {
   std::int64_t page = 0;
   if (num_free() > 0) {
     page = take_free();
@@ -109,18 +88,18 @@ bool PageLedger::hand_over(std::span<BlockArena> pools, std::size_t to, std::spa
     if (page == 0 && alone) page = oldest_of(mixed_, pools, to, demand, request, need);
     if (page == 0) return false;
     take_unused(page);
-    const Page& gone = pages_[static_cast<std::size_t>(page)];
-    const auto from = static_cast<std::size_t>(gone.pool);
-    pools[from].withdraw(static_cast<BlockId>(first_block(gone)), blocks_per_page_[from]);
-    leave_place(gone);
+    const std::int64_t from = pages_[static_cast<std::size_t>(page)].pool;
+    pools[static_cast<std::size_t>(from)].withdraw(static_cast<BlockId>(first_block(from, page)),
+                                                   blocks_per_page_[static_cast<std::size_t>(from)]);
   }
-  Page& given = pages_[static_cast<std::size_t>(page)];
-  given = {.pool = static_cast<std::int64_t>(to), .place = take_place(to, page), .owner = request.owner,
-           .age = ++clock_};
+  pages_[static_cast<std::size_t>(page)] = {.pool = static_cast<std::int64_t>(to), .owner = request.owner,
+                                            .age = ++clock_};
   add_unused(page);
   ++given_;
-  pools[to].lend(static_cast<BlockId>(first_block(given)), blocks_per_page_[to]);
-  for (std::int64_t at = 0; at < blocks_per_page_[to]; ++at) first.push_back({page, at});
+  const std::int64_t begin = first_block(static_cast<std::int64_t>(to), page);
+  pools[to].lend(static_cast<BlockId>(begin), blocks_per_page_[to]);
+  for (std::int64_t block = begin; block < begin + blocks_per_page_[to]; ++block)
+    first.push_back(static_cast<BlockId>(block));
   request.large_pages.push_back(page);
   return true;
 }
@@ -128,18 +107,18 @@ bool PageLedger::hand_over(std::span<BlockArena> pools, std::size_t to, std::spa
 void PageLedger::provide(std::span<BlockArena> pools, std::span<const std::int64_t> demand, RequestBlocks& request,
                          bool alone) {
   if (request.owner == 0) request.owner = ++owners_;
-  std::vector<std::vector<Preferred>> first(pools.size());
+  std::vector<std::vector<BlockId>> first(pools.size());
   // Its own pages first: they must not go while others look for pages.
   std::erase_if(request.large_pages, [&](std::int64_t page) {
     const Page& own = pages_[static_cast<std::size_t>(page)];
     if (own.owner != request.owner) return true;
     const auto pool = static_cast<std::size_t>(own.pool);
     if (own.held == blocks_per_page_[pool]) return false;
-    const std::int64_t begin = first_block(own);
-    for (std::int64_t at = 0; at < blocks_per_page_[pool]; ++at)
-      if (const auto block = static_cast<BlockId>(begin + at); std::ssize(first[pool]) < demand[pool] &&
-          pools[pool].is_free(block) && !pools[pool].is_findable(block))
-        first[pool].push_back({page, at});
+    const std::int64_t begin = first_block(own.pool, page);
+    for (std::int64_t block = begin; block < begin + blocks_per_page_[pool]; ++block)
+      if (std::ssize(first[pool]) < demand[pool] && pools[pool].is_free(static_cast<BlockId>(block)) &&
+          !pools[pool].is_findable(static_cast<BlockId>(block)))
+        first[pool].push_back(static_cast<BlockId>(block));
     return false;
   });
   for (std::size_t pool = 0; pool < pools.size(); ++pool)
@@ -151,14 +130,14 @@ void PageLedger::provide(std::span<BlockArena> pools, std::span<const std::int64
            hand_over(pools, pool, demand, request, Need::own_page, alone, first[pool])) {
     }
     // A page of its own that the request can do without here may have gone to another pool.
-    for (auto one = first[pool].rbegin(); one != first[pool].rend(); ++one)
-      if (pool_of(one->page) == static_cast<std::int64_t>(pool))
-        pools[pool].prefer(static_cast<BlockId>(first_block(pages_[static_cast<std::size_t>(one->page)]) + one->at));
+    for (auto block = first[pool].rbegin(); block != first[pool].rend(); ++block)
+      if (pool_of(of(static_cast<std::int64_t>(pool), *block)) == static_cast<std::int64_t>(pool))
+        pools[pool].prefer(*block);
   }
 }
 
 void PageLedger::note_held(std::int64_t pool, BlockId block) {
-  const std::int64_t page = page_of(pool, block);
+  const std::int64_t page = of(pool, block);
   Page& held = pages_[static_cast<std::size_t>(page)];
   contract([&] { return held.pool == pool; }, "a block is held in a large page that its pool has");
   ++held_;
@@ -167,7 +146,7 @@ void PageLedger::note_held(std::int64_t pool, BlockId block) {
 }
 
 std::optional<PageLedger::BlocksOfPage> PageLedger::note_free(std::int64_t pool, BlockId block) {
-  const std::int64_t page = page_of(pool, block);
+  const std::int64_t page = of(pool, block);
   Page& freed = pages_[static_cast<std::size_t>(page)];
   freed.age = ++clock_;
   --held_;
@@ -176,15 +155,13 @@ std::optional<PageLedger::BlocksOfPage> PageLedger::note_free(std::int64_t pool,
     add_unused(page);
     return std::nullopt;
   }
-  const auto first = static_cast<BlockId>(first_block(freed));
-  leave_place(freed);
   freed = {};
   returned_.push_back(page);
-  return BlocksOfPage{first, blocks_per_page_[static_cast<std::size_t>(pool)]};
+  return BlocksOfPage{static_cast<BlockId>(first_block(pool, page)), blocks_per_page_[static_cast<std::size_t>(pool)]};
 }
 
 void PageLedger::note_findable(std::int64_t pool, BlockId block, bool is_findable) {
-  pages_[static_cast<std::size_t>(page_of(pool, block))].findable += is_findable ? 1 : -1;
+  pages_[static_cast<std::size_t>(of(pool, block))].findable += is_findable ? 1 : -1;
 }
 
 }  // namespace hybridkv

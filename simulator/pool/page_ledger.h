@@ -28,9 +28,7 @@ struct RequestBlocks;
 /// that before it waits for ever a request that nobody runs beside takes large pages that are neither empty nor
 /// evictable, as if they were: of that the paper says nothing.
 ///
-/// Block b of a pool lies in the large page that has place b / k of the pool: places are given to pages as they come,
-/// those that others left first, so that what is known of blocks grows with the pages of a pool and not with all.
-/// Place 0 and large page 0 are the null page's, which is never handed out.
+/// Block b of a pool lies in large page b / k. Large page 0 is the null page and never handed out.
 class PageLedger {
  public:
   /// `num_pages` >= 2 counts the null page. `blocks_per_page`: (pool) k.
@@ -44,12 +42,6 @@ class PageLedger {
   /// Pool that has the page; -1: none.
   std::int64_t pool_of(std::int64_t page) const {
     return page < std::ssize(pages_) ? pages_[static_cast<std::size_t>(page)].pool : -1;
-  }
-  /// The large page in which a block lies; 0: in none.
-  std::int64_t page_of(std::int64_t pool, BlockId block) const {
-    const std::vector<std::int64_t>& pages = page_at_[static_cast<std::size_t>(pool)];
-    const auto place = static_cast<std::size_t>(block / blocks_per_page_[static_cast<std::size_t>(pool)]);
-    return place < pages.size() ? pages[place] : 0;
   }
   /// Blocks of the page that somebody holds.
   std::int64_t held_in(std::int64_t page) const {
@@ -86,7 +78,6 @@ class PageLedger {
 
   struct Page {
     std::int64_t pool = -1;
-    std::int64_t place = 0;     // in that pool
     std::int64_t held = 0;      // blocks that somebody holds
     std::int64_t findable = 0;  // blocks in which something is found
     std::int64_t owner = 0;     // request that took it
@@ -94,8 +85,11 @@ class PageLedger {
   };
   using Ages = std::set<std::pair<std::int64_t, std::int64_t>>;  // age and number of large pages
 
-  std::int64_t first_block(const Page& page) const {
-    return page.place * blocks_per_page_[static_cast<std::size_t>(page.pool)];
+  std::int64_t of(std::int64_t pool, BlockId block) const {
+    return static_cast<std::int64_t>(block) / blocks_per_page_[static_cast<std::size_t>(pool)];
+  }
+  std::int64_t first_block(std::int64_t pool, std::int64_t page) const {
+    return page * blocks_per_page_[static_cast<std::size_t>(pool)];
   }
   bool is_evictable(const Page& page) const {
     return page.held == 0 && page.findable == blocks_per_page_[static_cast<std::size_t>(page.pool)];
@@ -107,10 +101,6 @@ class PageLedger {
   void take_unused(std::int64_t page);
   // Large pages that a pool lacks for its demand.
   std::int64_t lacking(const BlockArena& pool, std::size_t index, std::int64_t demand) const;
-  // A block that the request is to take before others: its page, which may go to another pool, and where it is there.
-  struct Preferred {
-    std::int64_t page, at;
-  };
   // Why a page is handed over: the pool has too few blocks, or the request would rather have them in a page of its own.
   enum class Need { blocks, own_page };
   // The page of the greatest age, of those given, that may go to the pool; 0: there is none. To get more blocks, a page
@@ -118,19 +108,14 @@ class PageLedger {
   // another request took, of whatever pool.
   std::int64_t oldest_of(const Ages& ages, std::span<const BlockArena> pools, std::size_t to,
                          std::span<const std::int64_t> demand, const RequestBlocks& request, Need need) const;
-  // Gives a place of a pool to a page, or takes it back.
-  std::int64_t take_place(std::size_t pool, std::int64_t page);
-  void leave_place(const Page& page);
   // A page that no pool has.
   std::int64_t take_free();
   // Hands a page to a pool for the request: a free one, else an evictable one, for a request that is alone else one
   // that nobody uses. False where there is none. Appends its blocks to `first`.
   bool hand_over(std::span<BlockArena> pools, std::size_t to, std::span<const std::int64_t> demand,
-                 RequestBlocks& request, Need need, bool alone, std::vector<Preferred>& first);
+                 RequestBlocks& request, Need need, bool alone, std::vector<BlockId>& first);
 
   std::vector<std::int64_t> blocks_per_page_;       // (pool)
-  std::vector<std::vector<std::int64_t>> page_at_;  // (pool, place), 0 where a page left it
-  std::vector<std::vector<std::int64_t>> left_;     // (pool) the places that pages left
   std::int64_t num_pages_;
   std::vector<Page> pages_;                         // (large page), the null page and those that a pool has or had
   std::vector<std::int64_t> returned_;              // large pages that a pool had and none has

@@ -6,6 +6,7 @@
 
 #include "ask/verify.h"
 #include "base/error.h"
+#include "planner/plan.h"
 #include "planner/validate.h"
 #include "scenarios/flags_alone.h"
 #include "scenarios/model_library.h"
@@ -38,6 +39,23 @@ std::string why_left_out(const Scenario& scenario) {
   return "";
 }
 
+/// Leaves out the packs that the scenario's release does not plan of its model, with a note of each: nobody asked for
+/// them.
+void drop_refused_packs(Scenario& scenario, std::vector<std::string>& notes) {
+  std::erase_if(scenario.pack_sizes, [&](std::int64_t pack) {
+    EngineSpec engine = scenario.engine;
+    engine.attention_pack_size = pack;
+    try {
+      make_plan(scenario.model, engine, scenario.limits, std::nullopt, PlanDetail::numbers);
+    } catch (const SpecError& error) {
+      if (error.path() != "engine.attention_pack_size") throw;
+      notes.push_back(fmt::format("{} is left out at N = {}: {}", scenario.model.name, pack, error.message()));
+      return true;
+    }
+    return false;
+  });
+}
+
 }  // namespace
 
 std::vector<ForwardTask> forward_tasks(const Scenario& scenario, bool packs_chosen) {
@@ -57,7 +75,10 @@ ForwardTasks forward_tasks_of_all_models(bool packs_chosen, const std::function<
     Scenario scenario = read_scenario(file);
     const bool takes_packs = !takes_one_layer_a_page(*scenario.engine.rules) &&
                              scenario.engine.strategy != Strategy::two_level;
-    if (!packs_chosen && takes_packs) scenario.pack_sizes = {1, 3};
+    if (!packs_chosen && takes_packs) {
+      scenario.pack_sizes = {1, 3};
+      drop_refused_packs(scenario, all.notes);
+    }
     all.notes.insert(all.notes.end(), scenario.notes.begin(), scenario.notes.end());
     const std::string refusal = why_left_out(scenario);
     if (refusal.empty())
@@ -100,10 +121,14 @@ std::vector<ForwardSpec> forward_specs(const ForwardSpec& plain, const std::vect
 ForwardAnswer forward(const std::vector<ForwardTask>& tasks, const std::vector<ForwardSpec>& specs, Planted planted,
                       const ForwardAnswerProgress& progress) {
   ForwardAnswer answer;
+  NetworkReferences networks;  // of the model at hand, whose tasks and faults follow each other
+  const std::string* model = nullptr;
   for (const ForwardTask& task : tasks)
     for (const ForwardSpec& spec : specs) {
       const std::size_t run = answer.reports.size();
-      answer.reports.push_back(verify_forward(task.model, task.engine, spec, [&](int done, int total) {
+      if (!model || *model != task.model.name) networks = {};
+      model = &task.model.name;
+      answer.reports.push_back(verify_forward(task.model, task.engine, spec, networks, [&](int done, int total) {
         if (progress) progress(task, run, done, total);
       }));
     }

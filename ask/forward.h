@@ -32,8 +32,9 @@ struct ForwardTasks {
 
 /// Of every shipped model at N = 1 and 3, or where packs were chosen at those that `lay_over` sets. It lays over an
 /// empty file whatever is asked of all of them; model, memory and length come on top, as forward passes size their
-/// pools themselves. A release with tree pools, or pages of a size of their own for each layer, has N = 1 alone, and
-/// the models that it does not plan are left out with a note. Throws as read_scenario and what `lay_over` throws.
+/// pools themselves. A release with tree pools, or pages of a size of their own for each layer, has N = 1 alone. The
+/// models that a release does not plan are left out with a note, and so is N = 3 of those that it plans at N = 1 alone.
+/// Throws as read_scenario and what `lay_over` throws.
 ForwardTasks forward_tasks_of_all_models(bool packs_chosen,
                                          const std::function<void(ScenarioFile&)>& lay_over = {});
 

@@ -24,7 +24,8 @@ bool has_family(const ModelSpec& model, const std::string& family) {
 }
 
 bool is_called(const ShippedModel& shipped, const std::string& part) {
-  if (contains_ignoring_case(shipped.model.name, part) || find_shipped_model(part) == &shipped) return true;
+  if (contains_ignoring_case(shipped.model.name, part)) return true;
+  if (const ShippedModel* const meant = find_shipped_model(part); meant && meant->file == shipped.file) return true;
   for (const std::string& alias : shipped.aliases)
     if (contains_ignoring_case(alias, part)) return true;
   return false;

@@ -77,7 +77,7 @@ endmacro()
 # traces that are dropped; all of it runs on the thread that calls it.
 function(hybridkv_link_page target)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME engine)
-  target_link_options(${target} PRIVATE -O2 --no-entry
+  target_link_options(${target} PRIVATE -Oz --no-entry
     "SHELL:-s MODULARIZE=1" "SHELL:-s EXPORT_NAME=makeEngine" "SHELL:-s ENVIRONMENT=worker"
     "SHELL:-s ALLOW_MEMORY_GROWTH=1" "SHELL:-s MAXIMUM_MEMORY=4GB" "SHELL:-s INITIAL_MEMORY=64MB"
     "SHELL:-s TOTAL_STACK=4MB" "SHELL:-s FORCE_FILESYSTEM=1" "SHELL:-s INVOKE_RUN=0" "SHELL:-s WASM_BIGINT=1"

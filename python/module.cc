@@ -28,10 +28,6 @@ NB_MODULE(_native, module) {
   register_audit(module);
   module.def("key_of_keyword", [](const std::string& keyword) { return key_of_keyword(keyword); });
   module.def("keywords", keywords);
-  module.def("model_names", [] {
-    std::vector<std::string> names;
-    for (const ShippedModel& shipped : shipped_models()) names.push_back(shipped.model.name);
-    return names;
-  });
+  module.def("model_names", shipped_model_own_names);
   module.def("join_abandoned", join_abandoned);
 }

@@ -29,6 +29,9 @@ std::string shipped_name(const ShippedModel& shipped, const std::string& name);
 /// quantised weights leave the KV cache as it is. Empty where nothing was. Pre: find_shipped_model(name) found it.
 std::string assumed_of_name(const ShippedModel& shipped, const std::string& name);
 
+/// The name of each, in their order.
+std::vector<std::string> shipped_model_own_names();
+
 /// All names and aliases.
 std::vector<std::string> shipped_model_names();
 

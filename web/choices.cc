@@ -31,7 +31,7 @@ std::string choices_answer(const Json& question) {
   Json gpus = Json::array(), models = Json::array(), keys = Json::object();
   for (const Gpu& gpu : known_gpus())
     gpus.push_back({{"name", gpu.name}, {"total_bytes", gpu.total_bytes}, {"profile", to_string(*gpu.profile)}});
-  for (const ShippedModel& shipped : shipped_models()) models.push_back(shipped.model.name);
+  for (std::string& name : shipped_model_own_names()) models.push_back(std::move(name));
   for (const Json& path : question.value("keys", Json::array())) {
     const auto name = path.get<std::string>();
     const KeyInfo& key = key_at(scenario_keys().info(), name);

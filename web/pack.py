@@ -1,10 +1,9 @@
 """Puts the page together: pack.py ENGINE PAGE OUTPUT copies the folder PAGE to OUTPUT and writes engine.js beside it,
-which holds engine.js and engine.wasm of the folder ENGINE and the page's worker as texts: a page from disk may load
-scripts, but fetch nothing and start no worker from a file."""
+which holds engine.js of the folder ENGINE with the page's worker, and engine.wasm, packed as one text: a page from disk
+may load scripts, but fetch nothing and start no worker from a file. unpack.js of the page reads it."""
 
 import base64
-import gzip
-import json
+import lzma
 import pathlib
 import shutil
 import sys
@@ -16,13 +15,15 @@ def main(engine: pathlib.Path, page: pathlib.Path, output: pathlib.Path) -> None
     for file in sorted(page.iterdir()):
         if file.name != "worker.js":
             shutil.copyfile(file, output / file.name)
-    worker = (engine / "engine.js").read_text() + "\n" + (page / "worker.js").read_text()
-    # Without a time in it the same sources give the same page.
-    wasm = gzip.compress((engine / "engine.wasm").read_bytes(), 9, mtime=0)
+    script = (engine / "engine.js").read_text() + "\n" + (page / "worker.js").read_text()
+    parts = [script.encode(), (engine / "engine.wasm").read_bytes()]
+    # Instructions of WebAssembly begin at any byte (pb), and what the byte before was says much of the next (lc).
+    packed = lzma.compress(b"".join(parts), format=lzma.FORMAT_ALONE, filters=[
+        {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "lp": 0, "pb": 0, "nice_len": 273}])
     (output / "engine.js").write_text(
         "'use strict';\n"
-        f"const engineWorker = {json.dumps(worker)};\n"
-        f"const engineWasm = '{base64.b64encode(wasm).decode()}';\n"
+        f"const engineSizes = {[len(part) for part in parts]};\n"
+        f"const enginePacked = '{base64.b64encode(packed).decode()}';\n"
     )
     size = sum(file.stat().st_size for file in output.iterdir())
     print(f"{output}: {size:,} bytes in {len(list(output.iterdir()))} files")

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import tempfile
 
 from . import _native
 from ._arguments import flag, listed, mapping, path, refused, shown, word
@@ -135,6 +134,7 @@ def simulate(scenario=None, /, requests=None, *, records=True, policy=None, prog
         listed = None
     if listed is None:
         raise refused("requests", requests, f"{shown(requests)} is no list of requests", "give an iterable of them")
+    import tempfile
     file = tempfile.NamedTemporaryFile("w", suffix=".jsonl", prefix="hybridkv-", delete=False, encoding="utf-8")
     try:
         with file:

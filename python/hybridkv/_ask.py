@@ -2,7 +2,6 @@
 
 import atexit
 import contextlib
-import difflib
 import json
 import warnings
 
@@ -44,6 +43,7 @@ def _refuse_misspelled(keys, arguments):
         try:
             _native.key_of_keyword(name)
         except InputError:
+            import difflib
             meant = difflib.get_close_matches(name, arguments, 1)
             if meant:
                 raise refused(name, value, "neither a key of a scenario nor an argument is called so",

@@ -1,6 +1,5 @@
 """Plans: numbers at once, everything else when it is asked for."""
 
-import difflib
 import json
 
 from . import _native
@@ -150,6 +149,7 @@ class Plan(Record):
         found = found or [decision for decision, symbol in zip(decisions, symbols)
                           if symbol.startswith((asked + " of ", asked + " ("))]
         if not found:
+            import difflib
             meant = difflib.get_close_matches(asked, symbols, 3)
             hint = "did you mean " + " or ".join(map(repr, meant)) if meant else "plan.derivation has all symbols"
             raise InputError(f"{name}: no number of the derivation is called so; {hint}")

@@ -1,7 +1,5 @@
 """Answers: what the program's JSON says, as attributes of the same names."""
 
-import difflib
-import html
 import json
 import keyword
 from collections.abc import Sequence
@@ -52,6 +50,7 @@ def _cell(value):
 
 def html_table(columns, rows, caption=None):
     """A table for notebooks."""
+    import html
     head = "".join(f"<th>{html.escape(str(column))}</th>" for column in columns)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>" for row in rows)
@@ -79,6 +78,7 @@ class Record:
         try:
             return self[name]
         except KeyError:
+            import difflib
             meant = difflib.get_close_matches(name, list(self._data()), 1)
             hint = f"; did you mean '{meant[0]}'?" if meant else ""
             raise AttributeError(f"{type(self).__name__} has no '{name}'{hint}") from None

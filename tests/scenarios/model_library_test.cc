@@ -63,6 +63,20 @@ const AttentionSpec& first_attention(const ModelSpec& model) {
 
 }  // namespace
 
+TEST_CASE("law: the names that a shipped file begins with are those that the whole of it says") {
+  std::vector<std::string> names, own;
+  for (const ShippedModel& shipped : shipped_models()) {
+    CAPTURE(shipped.file);
+    CHECK(find_shipped_model(shipped.model.name)->file == shipped.file);
+    for (const std::string& alias : shipped.aliases) CHECK(find_shipped_model(alias)->file == shipped.file);
+    own.push_back(shipped.model.name);
+    names.push_back(shipped.model.name);
+    names.insert(names.end(), shipped.aliases.begin(), shipped.aliases.end());
+  }
+  CHECK(shipped_model_own_names() == own);
+  CHECK(shipped_model_names() == names);
+}
+
 TEST_CASE("golden: every shipped model has the layers of the architecture table") {
   std::map<std::string, int> seen;
   for (const Row& row : rows_of("architectures.csv")) {

@@ -158,7 +158,7 @@ def test_asks_nothing_of_any_network_and_complains_of_nothing(tab):
 def test_is_small_and_every_control_has_a_label(tab):
     size = sum(file.stat().st_size for file in page.iterdir())
     print(f"{size:,} bytes")
-    assert size < 5_000_000
+    assert size < 1_200_000
     nameless = tab.run("[...document.querySelectorAll('input, select, textarea, button')].filter((one) => "
                        "!one.labels?.length && !one.ariaLabel && !one.textContent.trim()).map((one) => one.outerHTML)")
     assert nameless == []

@@ -92,21 +92,6 @@ CachePlan plan_with_small_pools(const ModelSpec& model, EngineSpec engine) {
   return make_plan(model, engine, limits);
 }
 
-/// References of the networks of several plans: one object for those that compute the same, as the modes of one model
-/// do.
-class NetworkReferences {
- public:
-  std::shared_ptr<ForwardReferences> of(ForwardNetwork network) {
-    for (const auto& known : known_)
-      if (known->network() == network) return known;
-    return known_.emplace_back(
-        std::make_shared<ForwardReferences>(std::make_shared<const ForwardNetwork>(std::move(network))));
-  }
-
- private:
-  std::vector<std::shared_ptr<ForwardReferences>> known_;
-};
-
 /// One plan with all that its cases share.
 struct Prepared {
   CachePlan plan;
@@ -270,6 +255,12 @@ ForwardSnapshots snapshots_of(const CachePlan& plan) {
 
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress) {
+  NetworkReferences networks;
+  return verify_forward(model, engine, spec, networks, progress);
+}
+
+ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
+                             NetworkReferences& networks, const ForwardProgress& progress) {
   check_spec(spec, *engine.rules);
   const bool through_tree = forward_path_of(*engine.rules) == ForwardPath::tree;
   validate(model, checked_engine(model, engine), {.max_model_lens = {1}});
@@ -277,7 +268,6 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
   const std::string unproven = why_unproven(model, engine);
   const auto start = std::chrono::steady_clock::now();
   const ModelSpec scaled = scaled_model(model, spec.scale, engine.kv_format);
-  NetworkReferences networks;
   const std::vector<Task> tasks =
       through_tree ? tree_tasks(scaled, engine, spec, networks) : block_tasks(scaled, engine, spec, networks);
   ForwardReport report{.model = model.name,

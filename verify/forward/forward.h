@@ -9,6 +9,7 @@
 #include "planner/model_spec.h"
 #include "verify/fault/fault.h"
 #include "verify/forward/forward_case.h"
+#include "verify/forward/forward_reference.h"
 
 namespace hybridkv {
 
@@ -102,5 +103,8 @@ using ForwardProgress = std::function<void(int done, int total)>;
 /// pool.
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress = {});
+/// The same with references that outlive it: what runs of one model have in common is computed once.
+ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
+                             NetworkReferences& networks, const ForwardProgress& progress = {});
 
 }  // namespace hybridkv

@@ -11,6 +11,7 @@
 #include "base/convert.h"
 #include "base/random.h"
 #include "mamba/recurrent_reference.h"
+#include "verify/layout/drawn_words.h"
 
 namespace hybridkv {
 
@@ -98,6 +99,7 @@ struct World {
   Draw draw;
   Reals x{};
   std::uint64_t noise = 0;   ///< seed of its errors, and of what it rounds otherwise
+  std::vector<float> drawn{};  ///< of its errors, those drawn last
 
   bool is_exact() const { return draw == Draw::plain; }
   bool rounds_alone() const { return draw == Draw::shaken || draw == Draw::half_shaken; }
@@ -114,13 +116,22 @@ struct World {
       double sum = 0;
       for (std::size_t i = first; i < first + row; ++i) sum += values[i] * values[i];
       const double reach = units * unit_roundoff * std::sqrt(sum / static_cast<double>(row));
-      for (std::size_t i = first; i < first + row; ++i) values[i] += reach * unit_value(++noise);
+      const std::span<const float> errors = draw_errors(row);
+      for (std::size_t i = 0; i < row; ++i) values[first + i] += reach * errors[i];
     }
   }
   /// The same, of each value by itself.
   void err_each(std::span<double> values, double units) {
     if (is_exact()) return;
-    for (double& value : values) value *= 1 + units * unit_roundoff * unit_value(++noise);
+    const std::span<const float> errors = draw_errors(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= 1 + units * unit_roundoff * errors[i];
+  }
+  /// The next so many of its errors, each within 1.
+  std::span<const float> draw_errors(std::size_t count) {
+    drawn.resize(count);
+    draw_unit_values(noise + 1, drawn);
+    noise += count;
+    return drawn;
   }
 };
 

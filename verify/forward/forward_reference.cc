@@ -20,13 +20,21 @@ ForwardReference compute(const ForwardNetwork& network, const std::vector<std::u
 }  // namespace
 
 std::shared_ptr<const ForwardReference> ForwardReferences::of(const std::vector<std::uint64_t>& contents) {
+  Known* known = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = known_.find(contents); found != known_.end()) return found->second;
+    known = &known_[contents];  // stays where it is as others come
   }
-  auto reference = std::make_shared<const ForwardReference>(compute(*network_, contents));
-  const std::lock_guard lock(mutex_);
-  return known_.emplace(contents, std::move(reference)).first->second;
+  std::call_once(known->computed,
+                 [&] { known->reference = std::make_shared<const ForwardReference>(compute(*network_, contents)); });
+  return known->reference;
+}
+
+std::shared_ptr<ForwardReferences> NetworkReferences::of(ForwardNetwork network) {
+  for (const auto& known : known_)
+    if (known->network() == network) return known;
+  return known_.emplace_back(
+      std::make_shared<ForwardReferences>(std::make_shared<const ForwardNetwork>(std::move(network))));
 }
 
 }  // namespace hybridkv

@@ -19,7 +19,8 @@ struct ForwardReference {
   double allowed = 0;
 };
 
-/// References by sequence, each computed once for all cases and modes of a network. Safe to use from several threads.
+/// References by sequence, each computed once for all cases and modes of a network: who asks for one that is under way
+/// waits for it. Safe to use from several threads.
 class ForwardReferences {
  public:
   explicit ForwardReferences(std::shared_ptr<const ForwardNetwork> network) : network_(std::move(network)) {}
@@ -27,9 +28,23 @@ class ForwardReferences {
   std::shared_ptr<const ForwardReference> of(const std::vector<std::uint64_t>& contents);
 
  private:
+  struct Known {
+    std::once_flag computed;
+    std::shared_ptr<const ForwardReference> reference;
+  };
   std::shared_ptr<const ForwardNetwork> network_;
   std::mutex mutex_;
-  std::map<std::vector<std::uint64_t>, std::shared_ptr<const ForwardReference>> known_;
+  std::map<std::vector<std::uint64_t>, Known> known_;
+};
+
+/// References of the networks of several plans: one object for those that compute the same, as the modes of one model
+/// do, and its packs where they keep the block.
+class NetworkReferences {
+ public:
+  std::shared_ptr<ForwardReferences> of(ForwardNetwork network);
+
+ private:
+  std::vector<std::shared_ptr<ForwardReferences>> known_;
 };
 
 }  // namespace hybridkv

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -118,42 +119,104 @@ Layout shrunken(const BoundView& view, std::int64_t pages) {
   return Layout(axes, view.address.offset());
 }
 
+/// Who has the bytes of the pages of a shrunken pool, lane by lane. `Place`: of a view in the list of its page; the
+/// narrower it is, the less memory is walked through.
+template <class Place>
+class PageOwners {
+ public:
+  PageOwners(const CachePlan& plan, std::span<const BoundView> views, const std::vector<std::size_t>& page)
+      : plan_(plan), views_(views), page_(page),
+        pages_(std::min(shrunken_pages, num_ids(plan, views[page.front()]))) {
+    const BoundView& any = views[page.front()];
+    for (std::int64_t i = 0; i < any.lanes; ++i)
+      regions_.push_back(page_region(plan, any, {any.view.lane.value + i}));
+    bytes_ = regions_.front().bytes;  // every lane of a page has as many
+    owner_.assign(Checked(any.lanes) * pages_ * bytes_, nobody);
+  }
+
+  /// Visits every element of a view, a row of neighbours at a time, and marks its bytes.
+  void mark_all(std::size_t place, CheckResult& result) {
+    const BoundView& view = views_[page_[place]];
+    const Layout cut = shrunken(view, pages_);
+    const std::int64_t element = view.element_bytes();
+    const int last = cut.rank() - 1;
+    const bool has_rows = last >= 0 && last != block_axis_position(view) && cut[last].stride == element &&
+                          (view.lanes == 1 || last != view.address.find("head"));
+    const std::int64_t row = has_rows ? cut[last].extent : 1;
+    const Layout rows = has_rows && row > 0
+                            ? Layout(cut.axes().first(static_cast<std::size_t>(last)), cut.offset()) : cut;
+    for_each_index(rows, [&](std::span<const std::int64_t> index, std::int64_t byte) {
+      result.count += row;
+      const Within within{index[block_axis_position(view)] / view.kernel_blocks_per_page,
+                          view.lane_of(index).value - view.view.lane.value};
+      if (take_free(within, byte, row * element, static_cast<Place>(place))) return;
+      for (std::int64_t i = 0; i < row; ++i) mark(within, byte + i * element, place, result);
+    });
+  }
+
+ private:
+  static constexpr Place nobody = std::numeric_limits<Place>::max();
+
+  struct Within {
+    std::int64_t block, lane;
+  };
+
+  bool is_inside(Within within, std::int64_t byte, std::int64_t bytes) const {
+    const std::int64_t begin = regions_[within.lane].begin(within.block);
+    return byte >= begin && byte + bytes <= begin + bytes_;
+  }
+
+  /// The marks of the bytes that begin at `byte`. Pre: they are inside.
+  Place* marks(Within within, std::int64_t byte) {
+    return owner_.data() + (within.lane * pages_ + within.block) * bytes_ +
+           (byte - regions_[within.lane].begin(within.block));
+  }
+
+  /// Marks these bytes where they all are of the page and nobody's; else false, and nothing is marked.
+  bool take_free(Within within, std::int64_t byte, std::int64_t bytes, Place place) {
+    if (!is_inside(within, byte, bytes)) return false;
+    Place* const first = marks(within, byte);
+    bool is_free = true;
+    for (std::int64_t k = 0; k < bytes; ++k) is_free &= first[k] == nobody;
+    if (is_free) std::fill_n(first, bytes, place);
+    return is_free;
+  }
+
+  /// The same of one element, with what is wrong about each of its bytes.
+  void mark(Within within, std::int64_t byte, std::size_t place, CheckResult& result) {
+    const BoundView& view = views_[page_[place]];
+    if (!is_inside(within, byte, view.element_bytes())) {
+      result.fail(fmt::format("{} lies outside its page", view.place(plan_, within.block, byte)));
+      return;
+    }
+    Place* const first = marks(within, byte);
+    for (std::int64_t k = 0; k < view.element_bytes(); ++k) {
+      if (first[k] != nobody)
+        result.fail(fmt::format("{} already belongs to {}", view.place(plan_, within.block, byte + k),
+                                views_[page_[first[k]]].name(plan_)));
+      first[k] = static_cast<Place>(place);
+    }
+  }
+
+  const CachePlan& plan_;
+  std::span<const BoundView> views_;
+  const std::vector<std::size_t>& page_;
+  std::int64_t pages_;
+  std::vector<PageRegion> regions_;  ///< by lane
+  std::int64_t bytes_ = 0;           ///< of a page in a lane
+  std::vector<Place> owner_;         ///< (lane, page, byte)
+};
+
 /// Visits every element of the views of one page in a shrunken pool and marks its bytes.
 void enumerate_page(const CachePlan& plan, std::span<const BoundView> views, const std::vector<std::size_t>& page,
                     CheckResult& result) {
-  const BoundView& any = views[page.front()];
-  std::vector<PageRegion> regions;  // by lane
-  for (std::int64_t i = 0; i < any.lanes; ++i)
-    regions.push_back(page_region(plan, any, {any.view.lane.value + i}));
-  const std::int64_t pages = std::min(shrunken_pages, num_ids(plan, views[page.front()]));
-  // Places in the list of the page, which is never longer than one of 32 bits: 64 would double what a page takes.
-  constexpr std::int32_t nobody = -1;
-  expects(std::in_range<std::int32_t>(page.size()), "a page counts its views in 32 bits");
-  const std::int64_t bytes = regions.front().bytes;  // every lane of a page has as many
-  std::vector<std::int32_t> owner(Checked(any.lanes) * pages * bytes, nobody);
-  for (std::size_t i = 0; i < page.size(); ++i) {
-    const BoundView& view = views[page[i]];
-    const int block_axis = static_cast<int>(block_axis_position(view));
-    const std::int64_t element = view.element_bytes();
-    for_each_index(shrunken(view, pages), [&](std::span<const std::int64_t> index, std::int64_t byte) {
-      ++result.count;
-      const std::int64_t block = index[block_axis] / view.kernel_blocks_per_page;
-      const std::int64_t lane = view.lane_of(index).value - view.view.lane.value;
-      const std::int64_t begin = regions[lane].begin(block);
-      if (byte < begin || byte + element > begin + bytes) {
-        result.fail(fmt::format("{} lies outside its page", view.place(plan, block, byte)));
-        return;
-      }
-      const std::int64_t first = (lane * pages + block) * bytes + (byte - begin);
-      for (std::int64_t k = first; k < first + element; ++k) {
-        if (owner[k] != nobody)
-          result.fail(
-              fmt::format("{} already belongs to {}", view.place(plan, block, byte + (k - first)),
-                          views[page[owner[k]]].name(plan)));
-        owner[k] = static_cast<std::int32_t>(i);
-      }
-    });
-  }
+  const auto enumerate = [&](auto owners) {
+    for (std::size_t place = 0; place < page.size(); ++place) owners.mark_all(place, result);
+  };
+  if (page.size() < std::numeric_limits<std::uint8_t>::max())
+    return enumerate(PageOwners<std::uint8_t>(plan, views, page));
+  expects(page.size() < std::numeric_limits<std::uint32_t>::max(), "a page counts its views in 32 bits");
+  enumerate(PageOwners<std::uint32_t>(plan, views, page));
 }
 
 /// The byte an element should start at, axis by axis in arithmetic that throws rather than wraps.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "attention/key_mask.h"
@@ -11,6 +12,7 @@
 #include "layout/for_each_run.h"
 #include "verify/layout/cache_codec.h"
 #include "verify/layout/canary.h"
+#include "verify/layout/drawn_words.h"
 
 namespace hybridkv {
 
@@ -20,30 +22,27 @@ const SpecPlan& spec_of(const Traffic& traffic, const BoundView& view) { return 
 
 bool is_state(const Traffic& traffic, const BoundView& view) { return spec_of(traffic, view).state.has_value(); }
 
-/// Calls visit(byte offset in the pool, bytes, bits) for one state tensor in one block, up to eight bytes at a time.
+/// Of states that are drawn at once.
+constexpr std::int64_t word_bytes = sizeof(std::uint64_t);
+
+/// Calls visit(byte offset in the pool, bytes) for stretches of one state tensor in one block, with what they are to
+/// hold: words of eight bytes, begun anew where the tensor goes on elsewhere.
 template <class Visit>
-void for_each_state_word(const Traffic& traffic, std::size_t view_index, std::int64_t block, std::uint64_t generation,
-                         Visit&& visit) {
-  constexpr std::int64_t word = sizeof(std::uint64_t);
+void for_each_state_stretch(const Traffic& traffic, std::size_t view_index, std::int64_t block,
+                            std::uint64_t generation, Visit&& visit) {
+  constexpr std::int64_t most_bytes = 4096;  // at once: they stay in the nearest cache
   const BoundView& view = traffic.views[view_index];
   const std::uint64_t key = mix(mix(traffic.seed, generation), mix(view_index, static_cast<std::uint64_t>(block)));
   std::uint64_t number = 0;
+  std::array<std::byte, most_bytes> drawn;
   for_each_run(view.page_bytes(block), [&](std::int64_t first, std::int64_t bytes) {
-    for (std::int64_t done = 0; done < bytes; done += word)
-      visit(first + done, std::min(word, bytes - done), mix(key + number++));
+    for (std::int64_t done = 0; done < bytes; done += most_bytes) {
+      const auto wanted = std::span(drawn).first(static_cast<std::size_t>(std::min(most_bytes, bytes - done)));
+      draw_words(key + number, 0, wanted);
+      number += static_cast<std::uint64_t>(ceil_div(std::ssize(wanted), word_bytes));
+      visit(first + done, std::span<const std::byte>(wanted));
+    }
   });
-}
-
-/// Writes or compares such a word; all but the last of a run have eight bytes, which need no call.
-void store_word(std::byte* at, std::int64_t size, std::uint64_t bits) {
-  if (size == sizeof bits) std::memcpy(at, &bits, sizeof bits);
-  else std::memcpy(at, &bits, static_cast<std::size_t>(size));
-}
-bool holds_word(const std::byte* at, std::int64_t size, std::uint64_t bits) {
-  if (size != sizeof bits) return std::memcmp(at, &bits, static_cast<std::size_t>(size)) == 0;
-  std::uint64_t stored;
-  std::memcpy(&stored, at, sizeof stored);
-  return stored == bits;
 }
 
 /// One row of channels of K or V: where it starts and the slot it belongs to.
@@ -154,7 +153,7 @@ void kv_row(const Traffic& traffic, std::size_t view, bool is_value, std::int64_
   }
   const KvCodec codec = kv_codec(traffic, view, is_value);
   std::vector<float> values(decoded_channels(codec, std::ssize(row) / element_bytes(attention.dtype)));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = unit_value(key + i);
+  draw_unit_values(key, values);
   if (attention.format) spread_magnitudes(key, values);
   encode_row(codec, attention.dtype, values, row.data());
 }
@@ -167,8 +166,8 @@ void write_states(const Traffic& traffic, std::uint64_t generation) {
     const std::vector<std::int64_t> held = traffic.assignment.held_by(view.group, view.view.piece);
     const bool loses = traffic.fault == Fault::lost_state && i == first_view(traffic, true);
     for (std::int64_t block : std::span(held).first(held.size() - (loses ? 1 : 0)))
-      for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t size, std::uint64_t bits) {
-        store_word(base + byte, size, bits);
+      for_each_state_stretch(traffic, i, block, generation, [&](std::int64_t byte, std::span<const std::byte> drawn) {
+        std::memcpy(base + byte, drawn.data(), drawn.size());
       });
   });
 }
@@ -179,9 +178,11 @@ CheckResult check_states(const Traffic& traffic, std::uint64_t generation) {
     const std::byte* base = traffic.pools.pool(view.view.pool).data();
     for (std::int64_t block : traffic.assignment.held_by(view.group, view.view.piece)) {
       result.count += view.page_bytes(block).num_elements() / view.element_bytes();
-      for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t size, std::uint64_t bits) {
-        if (!holds_word(base + byte, size, bits) && result.status == CheckStatus::passed)
-          result.fail(where(traffic, view, byte) + ": the state is not what was written there");
+      for_each_state_stretch(traffic, i, block, generation, [&](std::int64_t byte, std::span<const std::byte> drawn) {
+        if (result.status != CheckStatus::passed || std::memcmp(base + byte, drawn.data(), drawn.size()) == 0) return;
+        const std::ptrdiff_t wrong = std::mismatch(drawn.begin(), drawn.end(), base + byte).first - drawn.begin();
+        result.fail(where(traffic, view, byte + wrong / word_bytes * word_bytes) +
+                    ": the state is not what was written there");
       });
     }
   });
@@ -215,8 +216,7 @@ CheckResult check_kv(const Traffic& traffic) {
       if (row.is_written)
         kv_row(traffic, i, row.is_value, row.slot, row.head, expected);
       else
-        for (std::size_t k = 0; k < expected.size(); ++k)
-          expected[k] = canary_byte(view.view.pool, byte + static_cast<std::int64_t>(k));
+        fill_canary(expected, view.view.pool, byte);
       result.count += channels;
       const auto wrong = std::mismatch(expected.begin(), expected.end(), base + byte);
       if (wrong.first == expected.end() || result.status != CheckStatus::passed) return;

@@ -2,15 +2,9 @@
 'use strict';
 
 const engine = (() => {
-  async function unpacked(base64) {
-    const packed = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-    return new Response(stream).arrayBuffer();
-  }
-
   class EngineWorker {
-    constructor() {
-      this.worker = new Worker(URL.createObjectURL(new Blob([engineWorker], { type: 'text/javascript' })));
+    constructor(script) {
+      this.worker = new Worker(URL.createObjectURL(new Blob([script], { type: 'text/javascript' })));
       this.waiting = new Map();
       this.number = 0;
       this.worker.onmessage = ({ data }) => {
@@ -29,8 +23,10 @@ const engine = (() => {
 
   const workers = {};
   const ready = (async () => {
-    const module = await WebAssembly.compile(await unpacked(engineWasm));
-    for (const name of ['planner', 'replayer']) workers[name] = new EngineWorker();
+    const [scriptSize, wasmSize] = engineSizes;
+    const parts = unpack(enginePacked, scriptSize + wasmSize);
+    const module = await WebAssembly.compile(parts.subarray(scriptSize));
+    for (const name of ['planner', 'replayer']) workers[name] = new EngineWorker(parts.subarray(0, scriptSize));
     await Promise.all(Object.values(workers).map((worker) => worker.send({ module })));
   })();
 

@@ -85,6 +85,10 @@ std::vector<double> rates_of(const ClockOptions& options) {
   std::vector<double> rates;
   for (const std::string& rate : split_list("--rate", options.rate))
     rates.push_back(positive("--rate", rate, "x", "; write it like 2x, or as a list 0.5x,1x,2x"));
+  constexpr double least = 1e-6, most = 1e6;
+  for (const double rate : rates)
+    if (rate < least || rate > most)
+      throw InputError(fmt::format("--rate {}: is from {:g} to {:g}", options.rate, least, most));
   return rates;
 }
 

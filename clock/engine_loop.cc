@@ -1,12 +1,8 @@
 #include "clock/engine_loop.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
-
-#include "base/error.h"
 
 namespace hybridkv {
 
@@ -23,7 +19,7 @@ double EngineLoop::held_by(const Active& request) const {
 }
 
 bool EngineLoop::fits(const Active& request) const {
-  return rules_.cache_tokens <= 0 || held_ + held_by(request) <= rules_.cache_tokens;
+  return rules_.cache_tokens <= 0 || running_.empty() || held_ + held_by(request) <= rules_.cache_tokens;
 }
 
 // Steps that all decoding requests can take before the cache is full.
@@ -81,18 +77,15 @@ StepBatch EngineLoop::next() {
     since_poll_ = 0;
   }
   // Nobody is admitted in a step in which somebody gave way.
-  const bool admits = !make_room();
+  gave_way_ = make_room();
   StepBatch batch;
-  prompts_ = take_prompts(batch, admits);
-  if (!prompts_ && decoding_ == 0)
-    throw InputError(fmt::format("a request of {} tokens does not fit the cache of {:.0f}", waiting_.front().prompt,
-                                 rules_.cache_tokens));
+  prompts_ = take_prompts(batch, !gave_way_);
   decodes_ = decoding_ > 0 && !(prompts_ && rules_.prompts_alone);
   return batch;
 }
 
 std::int64_t EngineLoop::most_steps() const {
-  if (prompts_) return 1;
+  if (prompts_ || gave_way_) return 1;
   std::int64_t steps = std::max<std::int64_t>(1, steps_that_fit());
   for (const Active& request : running_) steps = std::min(steps, request.outputs - request.generated);
   if (seen_ < num_waiting()) steps = std::min(steps, std::max<std::int64_t>(1, rules_.poll_steps - since_poll_));

@@ -42,7 +42,7 @@ class EngineLoop {
   std::int64_t num_running() const { return std::ssize(running_); }
   std::int64_t num_waiting() const { return std::ssize(waiting_); }
 
-  /// What the next step computes. Pre: not idle. Throws InputError for a request that never fits the cache.
+  /// What the next step computes. A request alone is served though it does not fit the cache. Pre: not idle.
   StepBatch next();
   /// So many steps like it follow each other before a request ends or arrivals are looked at; 1 with prompts.
   std::int64_t most_steps() const;
@@ -82,7 +82,8 @@ class EngineLoop {
   std::int64_t decoding_ = 0;
   double held_ = 0;              // tokens of the cache
   bool prompts_ = false;         // of the step at hand: has it prompts,
-  bool decodes_ = false;         // and sequences that generate
+  bool decodes_ = false;         // and sequences that generate; did somebody give way before it?
+  bool gave_way_ = false;
 };
 
 }  // namespace hybridkv

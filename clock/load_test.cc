@@ -1,5 +1,7 @@
 #include "clock/load_test.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -16,6 +18,15 @@ std::int64_t drawn_length(std::int64_t nominal, double least_share, std::uint64_
 }
 
 }  // namespace
+
+std::string unusable(const LoadTest& test) {
+  if (test.input_tokens < 1 || test.output_tokens < 1 || test.concurrency < 1)
+    return "lengths and concurrency are at least 1";
+  if (test.concurrency > most_clients) return fmt::format("more than {} clients", most_clients);
+  if (std::max(test.input_tokens, test.output_tokens) > most_test_tokens)
+    return fmt::format("more than {} tokens", most_test_tokens);
+  return {};
+}
 
 std::vector<LoadStep> load_steps(const LoadTest& test, const LoopRules& rules,
                                  const std::array<std::int64_t, most_windows>& windows) {

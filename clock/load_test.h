@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "clock/engine_loop.h"
@@ -18,6 +19,13 @@ struct LoadTest {
   std::int64_t requests = 0;       ///< 0: ten of each client
   std::uint64_t seed = 1;
 };
+
+/// More clients and longer lengths are no test that anybody ran.
+inline constexpr std::int64_t most_clients = 10'000;
+inline constexpr std::int64_t most_test_tokens = 100'000'000;
+
+/// Why nobody runs such a test; empty: somebody may.
+std::string unusable(const LoadTest& test);
 
 /// Equal steps of a load test, and what a second of one adds to its figures.
 struct LoadStep {

@@ -41,6 +41,7 @@ double taken(const OperatorWork& work, double flop_eff, double byte_eff) {
 double StepParts::total() const { return std::accumulate(seconds_.begin(), seconds_.end(), 0.0); }
 
 double distinct_experts(double experts, double per_token, double tokens) {
+  if (per_token >= experts) return tokens > 0 ? experts : 0;
   return experts * -std::expm1(tokens * std::log1p(-per_token / experts));
 }
 

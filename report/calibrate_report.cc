@@ -17,11 +17,11 @@ double percent_off(double predicted, double measured) { return 100 * (predicted 
 
 std::string signed_percent(double percent) { return fmt::format("{:+.1f} %", percent); }
 
-/// A cell that people read one way and programs another.
 Table runs_table(const CalibrateAnswer& answer) {
   using Row = CalibratedRun;
   return table_of<Row>(
-      {{for_people("load test", "", Align::left), [](const Row& run) { return run.file.substr(run.file.find_last_of('/') + 1); }},
+      {{for_people("load test", "", Align::left),
+        [](const Row& run) { return run.file.substr(run.file.find_last_of('/') + 1); }},
        {for_programs("file"), &Row::file},
        {{"input_tokens", "prompt", "tokens"}, [](const Row& run) { return run.test.input_tokens; }},
        {{"concurrency", "at", "once"}, [](const Row& run) { return run.test.concurrency; }},

@@ -80,7 +80,7 @@ MeasuredRun read_bench(const std::string& file) {
               .least_share = 1,
               .concurrency = std::llround(bench.number("max_concurrency")),
               .requests = std::llround(completed)};
-  if (run.test.concurrency < 1) bench.refuse("max_concurrency", "is below 1");
+  if (const std::string problem = unusable(run.test); !problem.empty()) bench.refuse("max_concurrency", problem);
   run.first_token = bench.number("mean_ttft_ms") * 1e-3;
   run.output_token = bench.number_or("mean_tpot_ms", 0) * 1e-3;
   return run;

@@ -171,8 +171,8 @@ MeasuredRow row_of(const CsvReader& csv, const std::map<std::string, TabledModel
   run.test = {.input_tokens = csv.whole("input_tokens"),
               .output_tokens = csv.whole("output_tokens"),
               .concurrency = csv.whole("concurrency")};
-  if (run.test.input_tokens < 1 || run.test.output_tokens < 1 || run.test.concurrency < 1)
-    csv.refuse("concurrency", "and lengths are at least 1");
+  if (const std::string problem = unusable(run.test); !problem.empty())
+    csv.refuse("concurrency", "is no load: " + problem);
   run.first_token = csv.number("ttft_ms") * 1e-3;
   run.output_token = csv.number("tpot_ms") * 1e-3;
   if (run.first_token <= 0 || run.output_token < 0) csv.refuse("ttft_ms", "is a time above 0");
@@ -201,6 +201,10 @@ MeasuredRow row_of(const CsvReader& csv, const std::map<std::string, TabledModel
   const auto recipe = std::find_if(recipes.begin(), recipes.end(), [&](const Recipe& one) { return fits(one, row); });
   if (recipe != recipes.end()) apply(*recipe, run);
   run.rules.cache_tokens = cache_tokens(row, gpu);
+  StepBatch one;
+  add_decode(one, 1, {});
+  const double seconds = StepClock(run.model, run.split, run.gpu, {}).seconds(one);
+  if (!(seconds > 0 && seconds < 1e9)) csv.refuse("model", "takes no time that could be: the table of models is wrong");
   return row;
 }
 

@@ -53,7 +53,10 @@ TEST_CASE("law: more GPUs or a faster one, and fewer requests a second, never de
 TEST_CASE("golden: every engine that was measured has times, the others say that nobody measured them") {
   for (const char* engine : {"vllm-0.32", "sglang-0.5.23", "tensorrt-llm"}) {
     CAPTURE(engine);
-    const std::string batch = std::string(engine) == "tensorrt-llm" ? " --set engine.max_batch_size=256" : "";
+    // It keeps no state unless told to.
+    const std::string batch = std::string(engine) == "tensorrt-llm"
+                                  ? " --set engine.max_batch_size=256 --set engine.enable_branch_snapshot=true"
+                                  : "";
     const nlohmann::json times = times_of(model + "--engine " + engine + batch);
     CHECK(first_token(times["cached"]) < first_token(times["uncached"]));
   }
@@ -77,6 +80,25 @@ TEST_CASE("golden: every request of pools of blocks has its times in the file th
   int rows = 0;
   while (std::getline(file, row)) ++rows;
   CHECK(rows == 20);
+}
+
+TEST_CASE("golden: a list of rates draws latency against load, and says the most within limits") {
+  const ProgramRun run =
+      run_program("simulate " + model + "--requests 400 --ttft 1s --rate 4x,0.5x,40x --format json -q 2> /dev/null");
+  CAPTURE(run.output);
+  REQUIRE(run.exit_code == 0);
+  const nlohmann::json curve = nlohmann::json::parse(run.output);
+  REQUIRE(curve["points"].size() == 3);
+  double before = 0;
+  for (const nlohmann::json& point : curve["points"]) {
+    CHECK(point["first_token_mean_seconds"].get<double>() >= before);
+    before = point["first_token_mean_seconds"].get<double>();
+  }
+  CHECK(curve["points"][0]["good_share"].get<double>() >= 0.99);
+  CHECK(curve["points"][2]["good_share"].get<double>() < 0.99);
+  CHECK(curve["most_rate_within_limits"].get<double>() < 40);
+  require_refused("simulate " + model + "--rate 1x,2x --driver closed_loop", "leave --driver out");
+  require_refused("simulate " + model + "--rate 1x,2x --per-request rows.csv", "give --rate one factor");
 }
 
 TEST_CASE("edge: flags of a clock that cannot be are refused, with a way out") {

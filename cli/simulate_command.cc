@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -114,6 +115,13 @@ Question planned_question(const SimulateOptions& options) {
   Question question{read_scenario_on(with_budget, timed), {}, true, {}};
   take_policy(options, question.scenario.simulate);
   question.caches = planned_caches(question.scenario);
+  // Asked for in so many words, one at a time is a closed loop; where nobody says, requests come by their times.
+  DriverSpec& driver = question.scenario.simulate.driver;
+  const std::vector<FlagValue>& flags = options.scenario.flags;
+  const bool says_driver = std::any_of(flags.begin(), flags.end(),
+                                       [](const FlagValue& flag) { return flag.key == "simulate.driver"; });
+  if (timed && says_driver && driver.kind == DriverKind::one_at_a_time)
+    driver = {.kind = DriverKind::closed_loop, .in_flight = 1, .cost = driver.cost};
   if (timed) question.timed = set_clock(question.scenario, question.caches.front(), *timed);
   return question;
 }

@@ -1,6 +1,7 @@
 #include "ask/clock/clock_score.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -108,8 +109,8 @@ std::vector<ClockFile> fit_clocks(const std::vector<MeasuredRow>& rows) {
       models.insert(row->model);
       gpus.insert(row->gpu);
     }
-    clock.basis = fmt::format("fitted to {} published runs of {} models on {} kinds of GPU", runs.size(),
-                              models.size(), gpus.size());
+    clock.basis = fmt::format("fitted to {} published runs of {} on {}", runs.size(), fmt::join(models, ", "),
+                              fmt::join(gpus, ", "));
     clock.fitted = runs.error(clock.coefficients);
     Figures apart;
     for (const std::string& model : models) {

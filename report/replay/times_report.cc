@@ -141,7 +141,7 @@ std::string verdict(const std::vector<TimesRow>& rows) {
   const double before = without.times->first_token.mean(), after = first.times->first_token.mean();
   if (without.times->overloaded() && !first.times->overloaded())
     text += " Without caching more requests come than are served.";
-  else if (after > 0 && before > after)
+  else if (constexpr double noticed = 1.05; after > 0 && before > noticed * after)
     text += fmt::format(" Caching makes the first token {:.1f} times as fast.", before / after);
   return text;
 }

@@ -82,6 +82,12 @@ TEST_CASE("golden: every request of pools of blocks has its times in the file th
   CHECK(rows == 20);
 }
 
+TEST_CASE("golden: one request at a time waits for nobody") {
+  const nlohmann::json times = times_of(model + "--driver one_at_a_time");
+  CHECK(times["cached"]["queueing_seconds"]["max"].get<double>() < 1e-9);
+  CHECK(times_of(model + "--rate 40x")["cached"]["queueing_seconds"]["max"].get<double>() > 0);
+}
+
 TEST_CASE("golden: a list of rates draws latency against load, and says the most within limits") {
   const ProgramRun run =
       run_program("simulate " + model + "--requests 400 --ttft 1s --rate 4x,0.5x,40x --format json -q 2> /dev/null");

@@ -12,6 +12,16 @@
 
 namespace hybridkv {
 
+/// The same bits as another type: std::bit_cast, which the library of the page's compiler has not.
+template <class To, class From>
+constexpr To bits_as(const From& from) {
+#ifdef __cpp_lib_bit_cast
+  return std::bit_cast<To>(from);
+#else
+  return __builtin_bit_cast(To, from);
+#endif
+}
+
 /// A binary floating-point format narrower than fp32, as IEEE 754 or OCP 8-bit floating point (OFP8) define it.
 struct FloatFormat {
   int exponent_bits;
@@ -39,17 +49,17 @@ constexpr float widen(std::uint32_t code) {
   const std::uint32_t sign = (code & format.sign_mask()) << (32 - format.bits());
   const std::uint32_t magnitude = code & (format.sign_mask() - 1);
   if constexpr (rebias == 0) {
-    return std::bit_cast<float>(sign | magnitude << shift);
+    return bits_as<float>(sign | magnitude << shift);
   } else {
     std::uint32_t bits = (magnitude << shift) + rebias;
     if (magnitude < (1u << format.mantissa_bits)) {
       // Subnormal: give it the hidden bit of the smallest normal number and take that off again, which is exact.
       constexpr std::uint32_t hidden = rebias + (1u << 23);
-      bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>((magnitude << shift) + hidden) -
-                                          std::bit_cast<float>(hidden));
+      bits = bits_as<std::uint32_t>(bits_as<float>((magnitude << shift) + hidden) -
+                                          bits_as<float>(hidden));
     }
     if (magnitude > format.largest_finite()) bits |= 0x7f800000u;
-    return std::bit_cast<float>(sign | bits);
+    return bits_as<float>(sign | bits);
   }
 }
 
@@ -60,7 +70,7 @@ template <FloatFormat format>
 constexpr std::uint32_t narrow(float value) {
   constexpr int shift = 23 - format.mantissa_bits;
   constexpr std::uint32_t rebias = static_cast<std::uint32_t>(127 - format.bias()) << 23;
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t bits = bits_as<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> (32 - format.bits())) & format.sign_mask();
   const std::uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) {
@@ -74,9 +84,9 @@ constexpr std::uint32_t narrow(float value) {
     // Below the smallest normal number: adding a number whose last place is the format's smallest step lets
     // the addition itself round to nearest even (the rounding mode every program starts in).
     constexpr float step_carrier =
-        std::bit_cast<float>(static_cast<std::uint32_t>(127 + 24 - format.bias() - format.mantissa_bits) << 23);
-    code = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + step_carrier) -
-           std::bit_cast<std::uint32_t>(step_carrier);
+        bits_as<float>(static_cast<std::uint32_t>(127 + 24 - format.bias() - format.mantissa_bits) << 23);
+    code = bits_as<std::uint32_t>(bits_as<float>(magnitude) + step_carrier) -
+           bits_as<std::uint32_t>(step_carrier);
   } else {
     const std::uint32_t scaled = magnitude - rebias;
     code = (scaled + ((1u << (shift - 1)) - 1) + ((scaled >> shift) & 1u)) >> shift;
@@ -108,7 +118,7 @@ using CodeOf = std::conditional_t<
 /// Value of a stored element as float; exact for every type.
 template <DType dtype>
 constexpr float decode(CodeOf<dtype> code) {
-  if constexpr (dtype == DType::fp32) return std::bit_cast<float>(code);
+  if constexpr (dtype == DType::fp32) return bits_as<float>(code);
   else if constexpr (dtype == DType::fp16) return widen<fp16_format>(code);
   else if constexpr (dtype == DType::bf16) return widen<bf16_format>(code);
   else if constexpr (dtype == DType::fp8_e4m3) return widen<fp8_e4m3_format>(code);
@@ -121,7 +131,7 @@ constexpr float decode(CodeOf<dtype> code) {
 template <DType dtype>
 constexpr CodeOf<dtype> encode(float value) {
   using Code = CodeOf<dtype>;
-  if constexpr (dtype == DType::fp32) return std::bit_cast<Code>(value);
+  if constexpr (dtype == DType::fp32) return bits_as<Code>(value);
   else if constexpr (dtype == DType::fp16) return static_cast<Code>(narrow<fp16_format>(value));
   else if constexpr (dtype == DType::bf16) return static_cast<Code>(narrow<bf16_format>(value));
   else if constexpr (dtype == DType::fp8_e4m3) return static_cast<Code>(narrow<fp8_e4m3_format>(value));

@@ -308,17 +308,6 @@ NpyArray read_npy(const std::filesystem::path& file) {
   });
 }
 
-void write_npy(const std::filesystem::path& file, NpyType type, std::span<const std::int64_t> shape,
-               std::span<const std::byte> bytes) {
-  OutputFile output(file);
-  write_npy(output, type, shape, bytes);
-  output.finish();
-}
-
-void write_npy(OutputFile& file, NpyType type, std::span<const std::int64_t> shape, std::span<const std::byte> bytes) {
-  file.append(npy_text(type, shape, bytes));
-}
-
 std::string npy_text(NpyType type, std::span<const std::int64_t> shape, std::span<const std::byte> bytes) {
   expects(static_cast<std::int64_t>(bytes.size()) == bytes_of(type, shape), "the bytes are those of the shape");
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", info(type).descr,

@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/output_file.h"
-
 namespace hybridkv {
 
 /// Element types of .npy files that hybridkv reads and writes. bf16 and fp8 have no type there: they travel as
@@ -96,20 +94,6 @@ std::string npy_text(NpyType type, std::span<const std::int64_t> shape, std::spa
 template <class T>
 std::string npy_text(std::span<const std::int64_t> shape, std::span<const T> values) {
   return npy_text(npy_type_of<T>, shape, std::as_bytes(values));
-}
-
-/// Writes such a file. Throws as OutputFile. Pre: as npy_text.
-void write_npy(OutputFile& file, NpyType type, std::span<const std::int64_t> shape, std::span<const std::byte> bytes);
-void write_npy(const std::filesystem::path& file, NpyType type, std::span<const std::int64_t> shape,
-               std::span<const std::byte> bytes);
-
-template <class T>
-void write_npy(const std::filesystem::path& file, std::span<const std::int64_t> shape, std::span<const T> values) {
-  write_npy(file, npy_type_of<T>, shape, std::as_bytes(values));
-}
-template <class T>
-void write_npy(OutputFile& file, std::span<const std::int64_t> shape, std::span<const T> values) {
-  write_npy(file, npy_type_of<T>, shape, std::as_bytes(values));
 }
 
 }  // namespace hybridkv

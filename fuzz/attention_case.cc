@@ -10,7 +10,7 @@
 
 #include "attention/reference.h"
 #include "attention/unified.h"
-#include "base/npy.h"
+#include "base/npy_file.h"
 #include "fuzz/harness.h"
 
 using namespace hybridkv;

@@ -1,5 +1,5 @@
 // A .npy file; what is read is written again and must read as the same array.
-#include "base/npy.h"
+#include "base/npy_file.h"
 #include "fuzz/harness.h"
 
 using namespace hybridkv;

@@ -9,7 +9,7 @@
 
 #include "attention/kv_view.h"
 #include "base/convert.h"
-#include "base/npy.h"
+#include "base/npy_file.h"
 #include "base/resident_budget.h"
 #include "verify/case_settings.h"
 

@@ -12,7 +12,7 @@
 #include "attention/reference.h"
 #include "base/convert.h"
 #include "base/file_error.h"
-#include "base/npy.h"
+#include "base/npy_file.h"
 #include "base/output_file.h"
 #include "base/output_folder.h"
 #include "base/unfinished.h"

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/npy_file.h"
 #include "test_paths.h"
 #include "tests/scratch_folder.h"
 

@@ -9,7 +9,7 @@
 
 #include "attention/reference.h"
 #include "attention/unified.h"
-#include "base/npy.h"
+#include "base/npy_file.h"
 #include "tests/scratch_folder.h"
 #include "tests/verify/plans.h"
 #include "verify/verify.h"

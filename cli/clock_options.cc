@@ -64,7 +64,7 @@ void add_served_options(CLI::App& command, ClockOptions& options) {
       ->check(offers({gpus}))
       ->type_name("NAME");
   command.add_option("--gpus", options.gpus, "of a replica (default: as many as ranks)")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(whole_number(1, 1'000'000))
       ->type_name("N");
   command.add_option("--clock", options.clock, "of hybridkv calibrate, in place of the engine's")->type_name("FILE");
 }

@@ -73,15 +73,8 @@ ReplayedRuns::ReplayedRuns(std::span<const MeasuredRun> runs) {
 
 LoadFigures ReplayedRuns::predicted(std::size_t index, const Coefficients& coefficients) const {
   const Run& run = runs_[index];
-  LoadFigures figures;
-  for (std::size_t i = 0; i < run.steps.size(); ++i) {
-    const double seconds = StepClock::seconds_of(run.work[i], coefficients);
-    figures.first_token += run.steps[i].first_token * seconds;
-    figures.output_token += run.steps[i].output_token * seconds;
-    figures.duration += run.steps[i].steps * seconds;
-  }
-  figures.first_token += coefficients[Coefficient::ttft_ms] * 1e-3;
-  return figures;
+  return figures_of(run.steps, coefficients[Coefficient::ttft_ms] * 1e-3,
+                    [&](std::size_t i) { return StepClock::seconds_of(run.work[i], coefficients); });
 }
 
 ClockError ReplayedRuns::error(const Coefficients& coefficients) const {

@@ -76,16 +76,8 @@ std::vector<LoadStep> load_steps(const LoadTest& test, const LoopRules& rules,
   return steps;
 }
 
-LoadFigures figures_of(const std::vector<LoadStep>& steps, const StepClock& clock) {
-  LoadFigures figures;
-  for (const LoadStep& step : steps) {
-    const double seconds = clock.seconds(step.batch);
-    figures.first_token += step.first_token * seconds;
-    figures.output_token += step.output_token * seconds;
-    figures.duration += step.steps * seconds;
-  }
-  figures.first_token += clock.first_token_seconds();
-  return figures;
+LoadFigures figures_of(std::span<const LoadStep> steps, const StepClock& clock) {
+  return figures_of(steps, clock.first_token_seconds(), [&](std::size_t i) { return clock.seconds(steps[i].batch); });
 }
 
 }  // namespace hybridkv

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,20 @@ struct LoadFigures {
   double duration = 0;      ///< of the whole test
 };
 
-LoadFigures figures_of(const std::vector<LoadStep>& steps, const StepClock& clock);
+/// The figures where a step i takes `seconds(i)`, and a first token `late` seconds more to its client.
+template <class Seconds>
+LoadFigures figures_of(std::span<const LoadStep> steps, double late, Seconds&& seconds) {
+  LoadFigures figures{.first_token = late};
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const double each = seconds(i);
+    figures.first_token += steps[i].first_token * each;
+    figures.output_token += steps[i].output_token * each;
+    figures.duration += steps[i].steps * each;
+  }
+  return figures;
+}
+
+/// The same by a clock.
+LoadFigures figures_of(std::span<const LoadStep> steps, const StepClock& clock);
 
 }  // namespace hybridkv

@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "engines/embedded_files.h"
+#include "ask/clock/served_clock.h"
 
 namespace hybridkv {
 
@@ -65,18 +65,6 @@ void add_calibrated(Figures& figures, std::vector<const MeasuredRow*> rows, cons
 }
 
 }  // namespace
-
-const ClockFile& clock_of(const Engine& engine) {
-  static const std::map<std::string, ClockFile> clocks = [] {
-    std::map<std::string, ClockFile> all;
-    for (const EmbeddedFile& file : embedded_clocks())
-      all.emplace(file.path, parse_clock(file.text, std::string(file.path)));
-    return all;
-  }();
-  if (engine.clock == nullptr)
-    throw not_known_of(*engine.rules, "how long a step of {} takes", "take an engine that was measured");
-  return clocks.at(std::string(engine.clock->file));
-}
 
 std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows) {
   std::vector<ClockScore> scores;

@@ -24,7 +24,4 @@ std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows);
 /// Clocks fitted anew to the rows of each engine, with their error on its models when the fit has not seen the model.
 std::vector<ClockFile> fit_clocks(const std::vector<MeasuredRow>& rows);
 
-/// The coefficients of the engine as they ship. Throws SpecError where nobody measured it.
-const ClockFile& clock_of(const Engine& engine);
-
 }  // namespace hybridkv

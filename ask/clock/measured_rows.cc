@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
+#include "ask/clock/served_clock.h"
 #include "base/csv.h"
 #include "base/input_file.h"
 #include "engines/gpus.h"
@@ -122,9 +122,6 @@ void apply(const Recipe& recipe, MeasuredRun& run) {
   if (recipe.most_running > 0) run.rules.most_running = recipe.most_running;
 }
 
-/// Bytes a GPU has beside weights and cache: activations, graphs, the context of the driver.
-constexpr double beside_bytes = 4e9;
-
 /// Tokens that the memory of a rank holds, no fewer than one request needs.
 double cache_tokens(const MeasuredRow& row, const Gpu& gpu) {
   const ClockModel& work = row.run.model;
@@ -136,7 +133,8 @@ double cache_tokens(const MeasuredRow& row, const Gpu& gpu) {
   for (const AttentionWork& layers : work.attention)
     if (layers.window == 0 || work.latent_layers > 0) token += layers.token_bytes * static_cast<double>(layers.layers);
   const double memory =
-      row.engine->clock->memory_share * static_cast<double>(gpu.total_bytes) - weights - beside_bytes;
+      row.engine->clock->memory_share * static_cast<double>(gpu.total_bytes) - weights -
+      static_cast<double>(usual_beside_bytes);
   const auto request = static_cast<double>(row.run.test.input_tokens + row.run.test.output_tokens);
   return std::max(memory / token, 1.3 * request);
 }

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "ask/clock/clock_score.h"
+#include <map>
+
 #include "ask/start/counted_weights.h"
 #include "ask/start/memory_budget.h"
 #include "base/byte_source.h"
@@ -10,7 +11,7 @@
 #include "base/input_file.h"
 #include "base/number_text.h"
 #include "base/printable.h"
-#include "engines/engine.h"
+#include "engines/embedded_files.h"
 #include "engines/gpus.h"
 #include "engines/start.h"
 
@@ -19,11 +20,22 @@ namespace hybridkv {
 namespace {
 
 constexpr std::size_t most_clock_bytes = std::size_t{1} << 16;
-/// What engines may take of a GPU, and take beside weights and cache, where no start of theirs was read.
+/// What engines may take of a GPU where nobody says it.
 constexpr double utilization = 0.9;
-constexpr std::int64_t usual_beside_bytes = 4'000'000'000;
 
 }  // namespace
+
+const ClockFile& clock_of(const Engine& engine) {
+  static const std::map<std::string, ClockFile> clocks = [] {
+    std::map<std::string, ClockFile> all;
+    for (const EmbeddedFile& file : embedded_clocks())
+      all.emplace(file.path, parse_clock(file.text, std::string(file.path)));
+    return all;
+  }();
+  if (engine.clock == nullptr)
+    throw not_known_of(*engine.rules, "how long a step of {} takes", "take an engine that was measured");
+  return clocks.at(std::string(engine.clock->file));
+}
 
 ServedClock served_clock(const Scenario& scenario, const ClockQuestion& question) {
   const Gpu& gpu = find_gpu(question.gpu);

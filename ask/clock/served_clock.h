@@ -6,6 +6,7 @@
 
 #include "clock/clock_file.h"
 #include "clock/step_clock.h"
+#include "engines/engine.h"
 #include "engines/gpus.h"
 #include "scenarios/scenario.h"
 
@@ -25,6 +26,12 @@ struct ServedClock {
   ClockFile source;
   std::string gpu;  ///< as the table of GPUs spells it
 };
+
+/// The coefficients of the engine as they ship. Throws SpecError where nobody measured it.
+const ClockFile& clock_of(const Engine& engine);
+
+/// Bytes that engines take of a GPU beside weights and cache, where no start of theirs was read.
+inline constexpr std::int64_t usual_beside_bytes = 4'000'000'000;
 
 /// The clock of a scenario's model and engine on a GPU. Throws InputError for a GPU whose speed is not known, a file
 /// that is no clock or is another engine's, and a model whose parameters are not known; SpecError as not_known_of.

@@ -14,6 +14,13 @@ void EngineLoop::submit(const LoopRequest& request) {
                       .found = request.found});
 }
 
+std::int64_t EngineLoop::waiting_tokens() const {
+  std::int64_t tokens = 0;
+  for (const Active& request : waiting_) tokens += request.prompt - request.computed;
+  for (const Active& request : running_) tokens += request.prompt - request.computed;
+  return tokens;
+}
+
 double EngineLoop::held_by(const Active& request) const {
   return static_cast<double>(rules_.reserves_outputs ? request.prompt + request.outputs : request.tokens());
 }

@@ -41,6 +41,8 @@ class EngineLoop {
   bool idle() const { return running_.empty() && waiting_.empty(); }
   std::int64_t num_running() const { return std::ssize(running_); }
   std::int64_t num_waiting() const { return std::ssize(waiting_); }
+  /// Tokens of prompts in it that are neither computed nor found.
+  std::int64_t waiting_tokens() const;
 
   /// What the next step computes. A request alone is served though it does not fit the cache. Pre: not idle.
   StepBatch next();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 namespace hybridkv {
 
@@ -31,6 +32,16 @@ struct ReplayCounts {
   }
   /// The share that is found.
   double hit_rate() const { return rate(hit_tokens); }
+  /// Those of another cache beside them.
+  ReplayCounts& operator+=(const ReplayCounts& other) {
+    for (std::int64_t ReplayCounts::* const count :
+         {&ReplayCounts::requests, &ReplayCounts::refused, &ReplayCounts::too_long, &ReplayCounts::stalled,
+          &ReplayCounts::taken_prompt_tokens, &ReplayCounts::prompt_tokens, &ReplayCounts::hit_tokens,
+          &ReplayCounts::requests_with_hit, &ReplayCounts::kv_match_tokens, &ReplayCounts::checkpoints_made,
+          &ReplayCounts::checkpoints_used, &ReplayCounts::checkpoints_evicted})
+      this->*count += other.*count;
+    return *this;
+  }
   bool operator==(const ReplayCounts&) const = default;
 };
 

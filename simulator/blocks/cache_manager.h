@@ -35,6 +35,10 @@ class CacheManager {
   const AttentionManager& attention() const { return parts_.attention; }
   const StateManager& states() const { return parts_.states; }
   const HeldBlocks& held() const { return parts_.held; }
+  /// From now on tells `listener`, which outlives this cache, what can be found in any arena.
+  void tell(KeyListener& listener) {
+    for (BlockArena& pool : parts_.pools) pool.tell(listener);
+  }
   /// So far, over all arenas.
   std::int64_t evictions() const {
     std::int64_t evictions = 0;

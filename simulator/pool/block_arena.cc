@@ -119,7 +119,10 @@ void BlockArena::drop_key(BlockId block) {
   const Block& lost = blocks_[block];
   if (host_ && index_.key(block) != 0)
     host_->note_evicted(host_arena_, lost.kind == BlockKind::state, index_.key(block));
-  if (index_.key(block) != 0) index_.erase(block);
+  if (const PrefixKey key = index_.key(block); key != 0) {
+    index_.erase(block);
+    tell_removed(key);
+  }
   if (tail_key(block) != 0) tails_->erase(block);
   count_findable(block, false);
   ++stats_.evictions;
@@ -141,6 +144,7 @@ void BlockArena::publish(BlockId block, PrefixKey key, std::int64_t step, bool c
   ++stats_.publications;
   if (checkpoint) ++stats_.checkpoints_made;
   if (host_) host_->note_published(host_arena_, published.kind == BlockKind::state, key);
+  if (listener_) listener_->stored(key);
 }
 
 void BlockArena::publish_tail(BlockId block, PrefixKey key, std::int64_t step) {
@@ -158,7 +162,9 @@ void BlockArena::publish_tail(BlockId block, PrefixKey key, std::int64_t step) {
 void BlockArena::forget(BlockId block) {
   contract([&] { return has(block) && references(block) > 0 && key(block) != 0 && tail_key(block) == 0; },
            "a block that is forgotten is held and carries a key");
+  const PrefixKey forgotten = index_.key(block);
   index_.erase(block);
+  tell_removed(forgotten);
   count_findable(block, false);
   blocks_[block].checkpoint = false;
 }

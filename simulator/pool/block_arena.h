@@ -10,6 +10,7 @@
 #include "simulator/pool/free_queue.h"
 #include "simulator/pool/hash_index.h"
 #include "simulator/pool/host_tier.h"
+#include "simulator/pool/key_listener.h"
 #include "simulator/pool/page_ledger.h"
 #include "simulator/pool/victim_chooser.h"
 
@@ -74,6 +75,9 @@ class BlockArena {
     chooser_ = &chooser;
     arena_ = arena;
   }
+
+  /// From now on tells `listener`, which outlives this arena, which keys can be found. Keys of tails are not told.
+  void tell(KeyListener& listener) { listener_ = &listener; }
 
   std::int64_t num_blocks() const { return num_blocks_; }
   /// Blocks from the first on, the null block among them, of which anything is known; those behind were never in use.
@@ -168,6 +172,9 @@ class BlockArena {
   };
 
   void drop_key(BlockId block);
+  void tell_removed(PrefixKey key) {
+    if (listener_ && index_.find(key) == null_block_id) listener_->removed(key);
+  }
   // Something is found in a block from now on, or no longer.
   void count_findable(BlockId block, bool is_findable);
   BlockId next_victim();
@@ -184,6 +191,7 @@ class BlockArena {
   std::optional<HashIndex> tails_;  // where blocks may carry a second key
   HostTier* host_ = nullptr;           // told what is published and what goes
   std::size_t host_arena_ = 0;
+  KeyListener* listener_ = nullptr;
   VictimChooser* chooser_ = nullptr;  // none: the front of the queue
   std::size_t arena_ = 0;             // by which it knows this arena
   bool unlimited_;

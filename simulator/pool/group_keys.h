@@ -19,6 +19,9 @@ class GroupKeys {
     const PrefixKey own = prefix ^ salts_[group];
     return own == 0 ? 1 : own;
   }
+  /// The prefix of a group's own key, or some other number where the key is another group's.
+  PrefixKey prefix_of(PrefixKey own, std::size_t group) const { return own ^ salts_[group]; }
+  std::size_t size() const { return salts_.size(); }
 
  private:
   std::vector<PrefixKey> salts_;  // (groups)

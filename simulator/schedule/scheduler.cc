@@ -27,6 +27,14 @@ std::unique_ptr<ActiveRequest> Scheduler::fresh_request() {
   return request;
 }
 
+std::int64_t Scheduler::waiting_tokens() const {
+  std::int64_t tokens = 0;
+  for (const auto& request : waiting_) tokens += request->prefill_tokens;
+  for (const auto& request : running_)
+    tokens += std::max<std::int64_t>(0, request->prefill_tokens - request->computed_tokens);
+  return tokens;
+}
+
 void Scheduler::submit(const TraceRequest& traced, std::span<const TokenRun> prompt) {
   expects(!prompt.empty() && prompt.back().end_token == traced.input_length, "the runs of a prompt make its length");
   std::unique_ptr<ActiveRequest> request = fresh_request();

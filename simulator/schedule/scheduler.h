@@ -50,10 +50,14 @@ class Scheduler {
   Scheduler(const CacheGeometry& geometry, bool prefill_only, std::function<void(const RequestRecord&)> on_end);
 
   const CacheManager& cache() const { return cache_; }
+  /// CacheManager::tell
+  void tell(KeyListener& listener) { cache_.tell(listener); }
   std::int64_t num_running() const { return static_cast<std::int64_t>(running_.size()); }
   std::int64_t num_waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
   std::int64_t num_in_flight() const { return num_running() + num_waiting(); }
   std::int64_t num_preemptions() const { return preemptions_; }
+  /// Tokens of waiting and running requests that are to be prefilled and are not yet.
+  std::int64_t waiting_tokens() const;
   /// From now on steps say what they compute, for a clock whose model has these windows.
   void count_batches(const std::array<std::int64_t, most_windows>& windows) { windows_ = windows; }
   /// Running requests in the order of admission.

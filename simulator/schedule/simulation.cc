@@ -5,28 +5,13 @@
 #include <algorithm>
 
 #include "simulator/blocks/closed_form.h"
+#include "simulator/schedule/trace_driver.h"
 
 namespace hybridkv {
 
 namespace {
 
 constexpr std::size_t most_turns = 32;
-
-DriverSpec checked(const DriverSpec& driver) {
-  if (driver.in_flight < 1)
-    throw SpecError("driver.in_flight", fmt::format("must be at least 1, is {}", driver.in_flight));
-  const CostModel& cost = driver.cost;
-  for (const auto& [value, name] : {std::pair{cost.per_prefill_token, "per_prefill_token"},
-                                    std::pair{cost.per_decode_step, "per_decode_step"},
-                                    std::pair{cost.per_copied_state, "per_copied_state"}})
-    if (!(value >= 0 && value < 1e9))
-      throw SpecError(fmt::format("driver.cost.{}", name), fmt::format("is a number of seconds >= 0, not {}", value));
-  if (!(driver.rate > 0 && driver.rate < 1e9))
-    throw SpecError("driver.rate", fmt::format("is a number above 0, not {}", driver.rate));
-  if (driver.kind == DriverKind::open_loop && !driver.clock && cost.per_prefill_token + cost.per_decode_step <= 0)
-    throw SpecError("driver.cost", "the open loop needs seconds per prefill token or per decode step above 0");
-  return driver;
-}
 
 /// A number of every pool, added up.
 template <class Number>
@@ -53,61 +38,30 @@ std::vector<ModelledRule> rules_in_play(const CacheGeometry& geometry, const Dri
 
 Simulation::Simulation(const CacheGeometry& geometry, const DriverSpec& driver,
                        std::function<void(const RequestRecord&)> on_record)
-    : driver_(checked(driver)),
+    : driver_(driver),
       on_record_(std::move(on_record)),
       scheduler_(geometry, driver.kind == DriverKind::one_at_a_time,
                  [this](const RequestRecord& ended) { record(ended); }),
-      times_(driver.limits) {
+      times_(driver.limits),
+      trace_(std::make_unique<TraceDriver>(driver, std::vector<Replica*>{this})) {
   if (driver_.clock) scheduler_.count_batches(driver_.clock->windows());
   stats_.geometry = geometry;
   stats_.arenas.resize(static_cast<std::size_t>(geometry.num_arenas()));
   stats_.modelled = rules_in_play(geometry, driver_);
 }
 
-void Simulation::consume(const TraceBatch& batch) {
-  for (const TraceRequest& traced : batch.requests) {
-    TraceRequest request = traced;
-    request.arrival_seconds /= driver_.rate;
-    if (driver_.kind == DriverKind::open_loop) {
-      if (request.arrival_seconds < last_arrival_)
-        throw InputError(fmt::format("the open loop needs a trace in order of time: request {} arrives at {} s, an "
-                                     "earlier one at {} s", request.index, request.arrival_seconds, last_arrival_));
-      last_arrival_ = request.arrival_seconds;
-      advance_to(request.arrival_seconds);
-      if (waiting_.announce(request, batch.prompt(request), batch.waits_for(request))) continue;
-    } else {
-      const std::int64_t most = driver_.kind == DriverKind::closed_loop ? driver_.in_flight : 1;
-      while (scheduler_.num_in_flight() >= most) step();
-    }
-    submit(request, batch.prompt(request));
-  }
-}
+Simulation::~Simulation() = default;
 
-void Simulation::advance_to(double seconds) {
-  while (true) {
-    for (auto ready = waiting_.next_ready(); ready && *ready <= std::min(clock_, seconds);
-         ready = waiting_.next_ready()) {
-      const HeldRequest held = waiting_.take_ready();
-      submit(held.request, held.prompt);
-    }
-    if (clock_ >= seconds) return;
-    if (scheduler_.num_in_flight() > 0)
-      step();
-    else
-      clock_ = std::max(clock_, std::min(seconds, waiting_.next_ready().value_or(seconds)));
-  }
-}
+void Simulation::consume(const TraceBatch& batch) { trace_->consume(batch); }
 
 void Simulation::submit(const TraceRequest& request, std::span<const TokenRun> prompt) {
   ++stats_.requests;
   if (on_submit) on_submit(request, prompt);
-  if (driver_.kind == DriverKind::open_loop) waiting_.submitted(request.index, request.arrival_seconds);
   const std::optional<std::int64_t>& longest = stats_.geometry.scheduler.max_model_len;
   if (refused_for_length(request.input_length, longest)) return turn_away(request);
   stats_.taken_prompt_tokens += request.input_length;
   if (seen_) count_copy(request, prompt);
   TraceRequest submitted = request;
-  if (driver_.kind != DriverKind::open_loop) submitted.arrival_seconds = clock_;
   if (longest && driver_.kind != DriverKind::one_at_a_time && request.output_length > *longest - request.input_length) {
     submitted.output_length = *longest - request.input_length;
     ++stats_.cut_outputs;
@@ -120,7 +74,7 @@ void Simulation::turn_away(const TraceRequest& request) {
           .turn = request.turn,
           .input_length = request.input_length,
           .output_length = request.output_length,
-          .arrival_seconds = driver_.kind == DriverKind::open_loop ? request.arrival_seconds : clock_,
+          .arrival_seconds = request.arrival_seconds,
           .status = RequestStatus::too_long});
 }
 
@@ -131,7 +85,8 @@ void Simulation::count_copy(const TraceRequest& request, std::span<const TokenRu
   if (predicted) predicted_hits_.emplace(request.index, *predicted);
 }
 
-void Simulation::step() {
+// Requests that come later may find any step begun, so each is taken by itself.
+void Simulation::step(double /*until*/) {
   const StepWork work = scheduler_.schedule(clock_);
   ++stats_.steps;
   sample();
@@ -139,12 +94,18 @@ void Simulation::step() {
   if (driver_.clock) {
     const StepParts parts = driver_.clock->parts(work.batch);
     times_.add_steps(parts, 1);
-    clock_ += parts.total();
+    clock_ += parts.total() * driver_.slowness;
   } else {
-    clock_ += driver_.cost.step_seconds(work);
+    clock_ += driver_.cost.step_seconds(work) * driver_.slowness;
   }
   scheduler_.complete(clock_);
   if (after_step) after_step();
+}
+
+double Simulation::usage() const {
+  const auto held = over_arenas(scheduler_.cache(), [](const BlockArena& pool) { return pool.num_held(); });
+  const auto all = over_arenas(scheduler_.cache(), [](const BlockArena& pool) { return pool.num_blocks() - 1; });
+  return all > 0 ? static_cast<double>(held) / static_cast<double>(all) : 0;
 }
 
 void Simulation::sample() {
@@ -184,15 +145,16 @@ void Simulation::record(const RequestRecord& from_scheduler) {
     // What lies between the client and the scheduler.
     ended.first_token_seconds += driver_.clock->first_token_seconds();
     ended.finish_seconds += driver_.clock->first_token_seconds();
-    times_.add({.arrival = ended.arrival_seconds,
-                .admitted = ended.arrival_seconds + ended.queue_seconds,
-                .first_token = ended.arrival_seconds + ended.first_token_seconds,
-                .end = ended.arrival_seconds + ended.finish_seconds,
-                .prompt = ended.input_length,
-                .found = ended.hit_tokens,
-                .generated = ended.generated});
+    const RequestTimes served{.arrival = ended.arrival_seconds,
+                              .admitted = ended.arrival_seconds + ended.queue_seconds,
+                              .first_token = ended.arrival_seconds + ended.first_token_seconds,
+                              .end = ended.arrival_seconds + ended.finish_seconds,
+                              .prompt = ended.input_length,
+                              .found = ended.hit_tokens,
+                              .generated = ended.generated};
+    times_.add(served);
+    if (on_served) on_served(served);
   }
-  if (driver_.kind == DriverKind::open_loop) waiting_.ended(ended.index, clock_);
   if (const auto copy = predicted_hits_.find(ended.index); copy != predicted_hits_.end()) {
     if (ended.status == RequestStatus::ok) {
       ++stats_.copies.requests;
@@ -225,16 +187,15 @@ void Simulation::record(const RequestRecord& from_scheduler) {
     stats_.turns[turn].hit_tokens += ended.hit_tokens;
   }
   if (on_record_) on_record_(ended);
+  if (on_end) on_end(ended.index, clock_);
 }
 
 SimulationStats Simulation::finish() {
-  while (waiting_.size() > 0) {
-    if (const auto ready = waiting_.next_ready(); ready && *ready > clock_ && scheduler_.num_in_flight() == 0)
-      clock_ = *ready;
-    advance_to(clock_);
-    if (scheduler_.num_in_flight() > 0) step();
-  }
-  while (scheduler_.num_in_flight() > 0) step();
+  trace_->finish();
+  return stats();
+}
+
+SimulationStats Simulation::stats() {
   stats_.preemptions = scheduler_.num_preemptions();
   stats_.copied_states = scheduler_.cache().copied_states();
   stats_.copied_attention_blocks = scheduler_.cache().copied_attention();

@@ -35,6 +35,13 @@ std::vector<const TreeRequest*> TreeScheduler::requests() const {
   return all;
 }
 
+std::int64_t TreeScheduler::waiting_tokens() const {
+  std::int64_t tokens = 0;
+  for (const TreeRequest* const request : requests())
+    tokens += std::max<std::int64_t>(0, request->prompt_tokens - request->computed_tokens);
+  return tokens;
+}
+
 void TreeScheduler::submit(const TraceRequest& request, std::span<const TokenRun> prompt) {
   if (num_in_flight() == 0) output_share_ = first_output_share;
   waiting_.push_back(std::make_unique<TreeRequest>());

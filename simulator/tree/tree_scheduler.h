@@ -28,6 +28,8 @@ class TreeScheduler : public TreeActions {
 
   std::int64_t num_running() const { return std::ssize(running_) + std::ssize(batch_) + (chunked_ ? 1 : 0); }
   std::int64_t num_waiting() const { return std::ssize(waiting_); }
+  /// Tokens of requests in flight that are to be prefilled and are not yet.
+  std::int64_t waiting_tokens() const;
   std::int64_t num_in_flight() const { return num_running() + num_waiting(); }
   /// All in flight; those that wait hold nothing.
   std::vector<const TreeRequest*> requests() const;

@@ -1,10 +1,11 @@
 // Replays by a clock: laws between the two that know time, and between those with time and without.
-#include "simulator/schedule/served_replay.h"
+#include "simulator/schedule/loop_replica.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include "simulator/cache_replay.h"
+#include "simulator/schedule/trace_driver.h"
 #include "tests/clock/clock_cases.h"
 #include "tests/simulator/blocks/workload.h"
 
@@ -41,12 +42,17 @@ DriverSpec timed(DriverKind kind, const GpuSpeed& gpu = some_gpu()) {
   return driver;
 }
 
-ServedTimes served(const DriverSpec& driver, const TraceBatch& batch, const std::vector<std::int64_t>& found) {
-  ServedReplay replay(driver);
-  for (const TraceRequest& request : batch.requests)
-    replay.consume(request, batch.prompt(request), batch.waits_for(request),
-                   found[static_cast<std::size_t>(request.index)]);
-  return replay.finish();
+using Founds = std::vector<std::optional<std::int64_t>>;  // (request) tokens of it that were found
+
+ServedTimes served(const DriverSpec& driver, const TraceBatch& batch, const Founds& found) {
+  LoopReplica replica(
+      driver,
+      [&](const TraceRequest& request, std::span<const TokenRun>) { return found.at(std::size_t(request.index)); },
+      false);
+  TraceDriver trace(driver, {&replica});
+  trace.consume(batch);
+  trace.finish();
+  return replica.times();
 }
 
 bool alike(double a, double b) { return std::abs(a - b) <= 0.02 * std::max(a, b) + 1e-9; }
@@ -73,7 +79,7 @@ TEST_CASE("law: a replay without a cache and one whose pools find nothing take t
     nothing.mode = CacheMode::none;
     for (const DriverKind kind : {DriverKind::open_loop, DriverKind::closed_loop}) {
       const Run blocks = run(nothing, timed(kind), batch);
-      const ServedTimes loop = served(timed(kind), batch, std::vector<std::int64_t>(batch.requests.size(), 0));
+      const ServedTimes loop = served(timed(kind), batch, Founds(batch.requests.size(), 0));
       RC_ASSERT(blocks.stats.hit_tokens == 0);
       RC_ASSERT(loop.requests() == blocks.stats.times->requests());
       RC_ASSERT(loop.generated_tokens() == blocks.stats.times->generated_tokens());
@@ -90,8 +96,8 @@ TEST_CASE("law: requests alone are served faster on a faster machine and where m
     GpuSpeed faster = some_gpu();
     faster.memory_bytes_per_second *= 2;
     faster.bf16_flops *= 2;
-    const std::vector<std::int64_t> none(batch.requests.size(), 0);
-    std::vector<std::int64_t> half;
+    const Founds none(batch.requests.size(), 0);
+    Founds half;
     for (const TraceRequest& request : batch.requests) half.push_back(request.input_length / 2);
     const DriverKind alone = DriverKind::one_at_a_time;
     const double before = served(timed(alone), batch, none).end_to_end.mean();
@@ -123,15 +129,10 @@ TEST_CASE("edge: a prompt found whole still has its last token computed") {
 TEST_CASE("edge: who waits for a request that is not served goes on") {
   TraceBatch batch;
   add_request(batch, {{1, 1000}}, 5, 0);
-  ServedReplay replay(timed(DriverKind::open_loop));
-  TraceRequest request = batch.requests[0];
-  request.num_dependents = 1;
-  replay.consume(request, batch.prompt(request), {}, std::nullopt);
-  TraceRequest next = request;
-  next.index = 1;
-  next.num_dependents = 0;
-  next.arrival_seconds = 1;
-  const TraceDependency waits[] = {{.request = 0, .delay_seconds = 3}};
-  replay.consume(next, batch.prompt(request), waits, 0);
-  CHECK(replay.finish().requests() == 1);
+  batch.requests[0].num_dependents = 1;
+  add_request(batch, {{1, 1000}}, 5, 1);
+  batch.requests[1].first_dependency = std::ssize(batch.dependencies);
+  batch.requests[1].num_dependencies = 1;
+  batch.dependencies.push_back({.request = 0, .delay_seconds = 3});
+  CHECK(served(timed(DriverKind::open_loop), batch, {std::nullopt, 0}).requests() == 1);
 }

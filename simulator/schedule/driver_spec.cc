@@ -1,0 +1,26 @@
+#include "simulator/schedule/driver_spec.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace hybridkv {
+
+void check_driver(const DriverSpec& driver) {
+  if (driver.in_flight < 1)
+    throw SpecError("driver.in_flight", fmt::format("must be at least 1, is {}", driver.in_flight));
+  const CostModel& cost = driver.cost;
+  for (const auto& [value, name] : {std::pair{cost.per_prefill_token, "per_prefill_token"},
+                                    std::pair{cost.per_decode_step, "per_decode_step"},
+                                    std::pair{cost.per_copied_state, "per_copied_state"}})
+    if (!(value >= 0 && value < 1e9))
+      throw SpecError(fmt::format("driver.cost.{}", name), fmt::format("is a number of seconds >= 0, not {}", value));
+  for (const auto& [value, path] : {std::pair{driver.rate, "driver.rate"}, {driver.slowness, "driver.slowness"}})
+    if (!(value > 0 && value < 1e9)) throw SpecError(path, fmt::format("is a number above 0, not {}", value));
+  if (driver.kind == DriverKind::open_loop && !driver.clock && cost.per_prefill_token + cost.per_decode_step <= 0)
+    throw SpecError("driver.cost", "the open loop needs seconds per prefill token or per decode step above 0");
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+
+#include "clock/engine_loop.h"
+#include "clock/served_times.h"
+#include "simulator/schedule/driver_spec.h"
+#include "simulator/schedule/replica.h"
+
+namespace hybridkv {
+
+/// An engine's steps by a clock, where it is told what a cache found of each request as it comes: for caches that are
+/// replayed without time, and for what would be without any cache.
+class LoopReplica final : public Replica {
+ public:
+  /// How many tokens of a prompt need not be computed; nothing: the request is not served.
+  using Found = std::function<std::optional<std::int64_t>(const TraceRequest&, std::span<const TokenRun> prompt)>;
+
+  /// Pre: driver.clock. `reads_prompts`: does `found` look at what prompts consist of?
+  LoopReplica(const DriverSpec& driver, Found found, bool reads_prompts);
+
+  void pass_until(double seconds) override {
+    if (loop_.idle()) now_ = std::max(now_, seconds);
+  }
+  void submit(const TraceRequest& request, std::span<const TokenRun> prompt) override;
+  std::int64_t num_in_flight() const override { return loop_.num_running() + loop_.num_waiting(); }
+  std::int64_t waiting_tokens() const override { return loop_.waiting_tokens(); }
+  void step(double until) override;
+  double now() const override { return now_; }
+  std::int64_t steps() const override { return steps_; }
+  bool reads_prompts() const override { return reads_prompts_; }
+
+  const ServedTimes& times() const { return times_; }
+
+ private:
+  std::shared_ptr<const StepClock> clock_;
+  Found found_;
+  bool reads_prompts_;
+  double slowness_;
+  EngineLoop loop_;
+  ServedTimes times_;
+  std::unordered_map<std::int64_t, RequestTimes> requests_;  // in flight, by index
+  double now_ = 0;
+  double step_start_ = 0;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace hybridkv

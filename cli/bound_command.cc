@@ -11,7 +11,9 @@
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
+#include "cli/values.h"
 #include "report/replay/bound_report.h"
+#include "simulator/fleet/fleet_replay.h"
 
 namespace hybridkv {
 
@@ -21,6 +23,7 @@ struct BoundOptions {
   ScenarioOptions scenario;
   SimpleTraffic traffic;
   OutputOptions output;
+  std::int64_t replicas = 1;
 };
 
 int run_bound(const BoundOptions& options) {
@@ -31,7 +34,8 @@ int run_bound(const BoundOptions& options) {
   std::vector<BoundAnswer> answers;
   {
     Progress progress(options.output.quiet);
-    answers = bounds(settings, [&](int done, int total) { progress.update("bound", "layouts", done, total); });
+    const auto at = [&](int done, int total) { progress.update("bound", "layouts", done, total); };
+    answers = bounds(settings, at, options.replicas);
   }
   write_output(render_bound(answers, trace_text(trace), options.output.format(), options.output.style()));
   return exit_fine;
@@ -49,6 +53,10 @@ void add_bound_command(CLI::App& app, CommandAction& action) {
   add_trace_options(*command, options->scenario, options->traffic);
   add_key(*command, options->scenario, "--requests", "N",
           "only the first ones (default: all, of a made-up trace 10000, of simple traffic 300)");
+  command
+      ->add_option("--replicas", options->replicas, "of so many caches together, whatever routes between them")
+      ->check(whole_number(1, most_replicas))
+      ->type_name("R");
   add_output_options(*command, options->output);
   command->footer(with_engines(
       "Lists, say of --pack, --memory or --engines, make a row each, at most eight.\n"
@@ -56,6 +64,7 @@ void add_bound_command(CLI::App& app, CommandAction& action) {
       "  hybridkv bound qwen3.5-397b --pack 1,5,15\n"
       "  hybridkv bound qwen3.5-397b --pack 5 --memory 40G,80G,160G --trace trace.jsonl\n"
       "  hybridkv bound qwen3.5-397b --pack 1 --engines {today},{tree}\n"
+      "  hybridkv bound qwen3.5-397b --pack 1 --replicas 8\n"
       "  hybridkv bound qwen3.5-397b --pack 5 --format json | jq '.layouts[0].upper_rate'"));
   command->callback([options, &action] {
     action = [options] {

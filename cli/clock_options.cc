@@ -19,22 +19,6 @@ namespace hybridkv {
 
 namespace {
 
-/// "40ms", "1s", "0.5": seconds.
-double duration_of(const char* flag, const std::string& text) {
-  std::string_view number = text;
-  double unit = 1;
-  for (const auto& [suffix, seconds] : {std::pair<std::string_view, double>{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}})
-    if (number.ends_with(suffix)) {
-      number.remove_suffix(suffix.size());
-      unit = seconds;
-      break;
-    }
-  const ParsedReal value = parse_real(std::string(number));
-  if (!value.problem.empty() || !(value.value > 0))
-    throw InputError(fmt::format("{} {}: is no time; write it like 40ms or 1.5s", flag, text));
-  return value.value * unit;
-}
-
 double positive(const char* flag, const std::string& text, std::string_view suffix, const char* way) {
   std::string_view number = text;
   if (!suffix.empty() && number.ends_with(suffix)) number.remove_suffix(suffix.size());

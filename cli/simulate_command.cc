@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ask/clock/load_curve.h"
+#include "ask/fleet/fleet.h"
 #include "ask/replay/planned_caches.h"
 #include "ask/replay/policy_library.h"
 #include "ask/replay/record.h"
@@ -25,6 +26,7 @@
 #include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
+#include "cli/fleet_options.h"
 #include "cli/help_format.h"
 #include "cli/offers.h"
 #include "cli/output.h"
@@ -32,6 +34,7 @@
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
+#include "report/fleet/fleet_report.h"
 #include "report/replay/load_report.h"
 #include "report/replay/simulate_report.h"
 #include "simulator/record_csv.h"
@@ -46,6 +49,7 @@ struct SimulateOptions {
   OutputOptions output;
   BareOptions bare;  // a cache of its own, without a plan
   ClockOptions clock;
+  FleetOptions fleet;
   std::optional<std::int64_t> max_batched_tokens;
   std::string per_request;
   std::string record, record_fault;
@@ -63,6 +67,8 @@ struct Question {
 
 /// The simulator's error with the place of the scenario's value, or with the flag.
 InputError explained(const SpecError& error, const SimulateOptions& options, const Scenario& scenario) {
+  if (const char* const of_fleet = fleet_flag(error.path()))
+    return InputError(fmt::format("{}: {}", of_fleet, error.message()));
   const char* const flag = bare_flag(error.path());
   if (flag && bare_flag_given(options.bare)) return InputError(fmt::format("{}: {}", flag, error.message()));
   return located(scenario_error(error), scenario);
@@ -221,6 +227,23 @@ std::string load_of(const SimulateOptions& options, const Question& question, co
                      options.output.format(), options.output.style());
 }
 
+/// The same trace through several replicas, by router.
+std::string fleet_of(const SimulateOptions& options, const Question& question, const FleetQuestion& fleet) {
+  if (!options.per_request.empty() || !options.record.empty())
+    throw InputError("--per-request and --record write one replay; leave --replicas out");
+  Progress progress(options.output.quiet);
+  SimulateWatch watch;
+  watch.on_progress = [&](const SweepProgress& at) {
+    progress.update("simulate", fmt::format("per cent of the trace, {} requests", at.requests),
+                    static_cast<int>(100 * at.fraction), 100);
+  };
+  const auto bounds = question.is_planned ? scenario_bounds(question.scenario, fleet.replicas)
+                                          : std::vector<std::optional<LayoutBound>>{};
+  return render_fleet(
+      simulate_fleet({question.scenario.simulate, question.caches, question.timed}, fleet, bounds, watch),
+      options.output.format(), options.output.style());
+}
+
 std::string answer_of(const SimulateOptions& options) {
   const Question question = bare_flag_given(options.bare) ? bare_question(options) : planned_question(options);
   if (!options.per_request.empty() && question.caches.size() > 1)
@@ -230,7 +253,13 @@ std::string answer_of(const SimulateOptions& options) {
     throw InputError(fmt::format("--record writes the events of one cache, here are {}; choose one, say with --pack",
                                  question.caches.size()));
   try {
-    if (const std::vector<double> rates = rates_of(options.clock); rates.size() > 1)
+    const std::vector<double> rates = rates_of(options.clock);
+    const bool has_blocks = std::holds_alternative<CacheGeometry>(question.caches.front());
+    if (const auto fleet = fleet_question(options.fleet, question.scenario.simulate.trace.synthetic.seed, has_blocks)) {
+      if (rates.size() > 1) throw InputError("--rate draws the load of one replica; give one factor beside --replicas");
+      return fleet_of(options, question, *fleet);
+    }
+    if (rates.size() > 1)
       return load_of(options, question, rates);
     return render_simulate(replayed(options, question), options.output.format(), options.output.style());
   } catch (const SpecError& error) {
@@ -343,6 +372,7 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
   add_group("Trace", add_replay_options);
   add_group("Driver", [](CLI::App& with, SimulateOptions& to) { add_driver_options(with, to.scenario); });
   add_group("Time", [](CLI::App& with, SimulateOptions& to) { add_clock_options(with, to.clock); });
+  add_group("Fleet", [](CLI::App& with, SimulateOptions& to) { add_fleet_options(with, to.fleet); });
   add_group("Output", [](CLI::App& with, SimulateOptions& to) {
     add_host_options(with, to);
     add_result_options(with, to);
@@ -364,6 +394,7 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       "  hybridkv simulate --token-slots 1477030 --state-slots 210 --trace trace.jsonl\n"
       "  hybridkv simulate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k --ttft 1s \\\n"
       "      --rate 0.5x,1x,2x,4x\n"
+      "  hybridkv simulate qwen3.5-397b --pack 1 --replicas 8\n"
       "\n"
       "Without a plan --mode takes a list, and align is the default. Published results\n"
       "as scenarios: prefix-copies, prefix-second-copies, prefix-block-boundary,\n"

@@ -69,4 +69,19 @@ std::vector<std::string> split_list(const std::string& flag, const std::string& 
   return values;
 }
 
+double duration_of(const char* flag, const std::string& text) {
+  std::string_view number = text;
+  double unit = 1;
+  for (const auto& [suffix, seconds] : {std::pair<std::string_view, double>{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}})
+    if (number.ends_with(suffix)) {
+      number.remove_suffix(suffix.size());
+      unit = seconds;
+      break;
+    }
+  const ParsedReal value = parse_real(std::string(number));
+  if (!value.problem.empty() || !(value.value > 0))
+    throw InputError(fmt::format("{} {}: is no time; write it like 40ms or 1.5s", flag, text));
+  return value.value * unit;
+}
+
 }  // namespace hybridkv

@@ -15,14 +15,17 @@ struct BoundAnswer {
   std::string name;              ///< CompareSetting::name
   std::string refused;           ///< why nothing is known, one line; empty: it is
   LayoutBound layout;
-  std::int64_t found_tokens = 0;        ///< by the engine's rules, replayed
+  std::string router;                   ///< of a fleet: that finds most, which the layout counts as feasible
+  std::int64_t found_tokens = 0;        ///< by the engine's rules, replayed; of a fleet, sent round robin
   std::int64_t token_exact_tokens = 0;  ///< in endless memory, token by token
 };
 
-/// The bounds of every setting beside what its engine finds, one request at a time, at the longest length.
+/// The bounds of every setting beside what its engine finds, one request at a time, at the longest length; of so many
+/// replicas together, whatever routes between them.
 /// Throws InputError where no setting has a bound, for several lengths that were typed, and for errors in the trace; as
 /// check_order, where a figure is above one that it cannot pass.
 std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
-                                const std::function<void(int done, int total)>& on_progress = {});
+                                const std::function<void(int done, int total)>& on_progress = {},
+                                std::int64_t replicas = 1);
 
 }  // namespace hybridkv

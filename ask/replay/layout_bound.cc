@@ -125,13 +125,13 @@ struct AskedBound {
   std::optional<std::int64_t> max_model_len = {};
 };
 
-std::vector<std::optional<LayoutBound>> bounds_of(const std::vector<AskedBound>& asked) {
+std::vector<std::optional<LayoutBound>> bounds_of(const std::vector<AskedBound>& asked, std::int64_t replicas = 1) {
   std::vector<std::optional<LayoutBound>> bounds(asked.size());
   parallel_for(asked.size(), [&](std::size_t i) {
     const Scenario* scenario = asked[i].scenario;
     if (!scenario || scenario->simulate.driver.kind != DriverKind::one_at_a_time) return;
     try {
-      bounds[i] = layout_bound(*scenario, asked[i].max_model_len);
+      bounds[i] = layout_bound(*scenario, asked[i].max_model_len, replicas);
     } catch (const InputError&) {  // of a cache without one, or of a trace of too many units; the replay says the rest
     }
   });
@@ -159,7 +159,8 @@ void require_prefixes(const CachePlan& plan) {
     throw SpecError("engine.cache_mode", "this cache finds no prefix again, whatever the policy; take mode align");
 }
 
-LayoutBound layout_bound(const Scenario& scenario, std::optional<std::int64_t> max_model_len) {
+LayoutBound layout_bound(const Scenario& scenario, std::optional<std::int64_t> max_model_len,
+                         std::int64_t replicas) {
   // At all lengths, as the replay: the longest one decides over memory, whatever length a prompt is refused at.
   const CachePlan plan =
       make_plan(scenario.model, scenario.engine, scenario.limits, scenario.workspace, PlanDetail::numbers);
@@ -178,6 +179,8 @@ LayoutBound layout_bound(const Scenario& scenario, std::optional<std::int64_t> m
   sizes.cache.memory_bytes = Checked(sizes.cache.memory_bytes) + scenario.simulate.host_memory_bytes.value_or(0);
   if (plan.tree_pools) sizes.cache.memory_bytes = Checked(sizes.cache.memory_bytes) + plan.tree_pools->host_bytes();
   if (plan.pool_groups) sizes.cache.memory_bytes = Checked(sizes.cache.memory_bytes) + plan.pool_groups->host.bytes;
+  for (std::int64_t* const bytes : {&sizes.cache.memory_bytes, &sizes.memory.token_bytes, &sizes.memory.state_bytes})
+    *bytes = Checked(*bytes) * replicas;
   bound.memory_bytes = sizes.cache.memory_bytes;
   const auto& lengths = scenario.limits.max_model_lens;
   const std::int64_t longest = max_model_len.value_or(*std::max_element(lengths.begin(), lengths.end()));
@@ -196,7 +199,9 @@ LayoutBound layout_bound(const Scenario& scenario, std::optional<std::int64_t> m
         return running_of(plan, sizes, paths.prompt_tokens(request));
       });
   bound.scheduled_tokens = schedule.tokens;
-  const std::optional<ScheduledPools> pools = pools_of(plan, bound.unit_tokens);
+  std::optional<ScheduledPools> pools = pools_of(plan, bound.unit_tokens);
+  if (pools)
+    for (std::int64_t& ids : pools->usable_ids) ids = Checked(ids) * replicas;
   bound.is_replayed = pools.has_value();
   bound.feasible_tokens = pools ? replayed_tokens(paths, schedule, *pools, scenario, longest) : schedule.tokens;
   return bound;
@@ -208,7 +213,7 @@ std::vector<std::optional<LayoutBound>> layout_bounds(std::span<const Scenario* 
   return bounds_of(asked);
 }
 
-std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario) {
+std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario, std::int64_t replicas) {
   if (!scenario.simulate.upper_bounds) return {};
   std::vector<Scenario> packs;
   packs.reserve(scenario.pack_sizes.size());
@@ -222,7 +227,7 @@ std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario
     of_pack.pack_sizes = {pack};
     for (const std::int64_t length : scenario.limits.max_model_lens) asked.push_back({&of_pack, length});
   }
-  return bounds_of(asked);
+  return bounds_of(asked, replicas);
 }
 
 }  // namespace hybridkv

@@ -43,7 +43,12 @@ void require_prefixes(const CachePlan& plan);
 /// attention and states; windows and what lies beside them are left out, which makes a bound larger, never wrong. Where
 /// states have an arena of their own, the bound counts all memory as one, the schedule keeps to either.
 /// Throws SpecError where the cache has none, InputError for errors in the trace, or more units than fit this machine.
-LayoutBound layout_bound(const Scenario& scenario, std::optional<std::int64_t> max_model_len = {});
+///
+/// `replicas`: of so many caches together. Whatever a router does with them, and whatever each evicts, is a schedule of
+/// one memory as large as all, so that its bound is one of every router, shared store and transfer between them. The
+/// schedule then is that of one such store.
+LayoutBound layout_bound(const Scenario& scenario, std::optional<std::int64_t> max_model_len = {},
+                         std::int64_t replicas = 1);
 
 /// The same of several, on all cores: nothing where there is none, where a scenario is null, or where requests run
 /// beside each other.
@@ -51,6 +56,6 @@ std::vector<std::optional<LayoutBound>> layout_bounds(std::span<const Scenario* 
 
 /// The bounds of every cache of a scenario, by pack and length as `planned_caches` lists them; empty unless the section
 /// simulate asks for upper bounds.
-std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario);
+std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario, std::int64_t replicas = 1);
 
 }  // namespace hybridkv

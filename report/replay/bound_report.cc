@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "report/document.h"
@@ -25,9 +26,30 @@ std::string share_text(const BoundAnswer& answer, std::int64_t tokens) {
 
 /// "5.1 % found, at least 31.3 % possible, at most 31.8 %".
 std::string verdict_text(const BoundAnswer& answer) {
+  if (!answer.router.empty())
+    return fmt::format("{}: {} found round robin, {} by {}, at most {} whatever routes and evicts",
+                       layout_name(answer), share_text(answer, answer.found_tokens),
+                       share_text(answer, answer.layout.feasible_tokens), answer.router,
+                       share_text(answer, answer.layout.upper_tokens));
   return fmt::format("{}: {} found, at least {} possible in this memory, at most {}", layout_name(answer),
                      share_text(answer, answer.found_tokens), share_text(answer, answer.layout.feasible_tokens),
                      share_text(answer, answer.layout.upper_tokens));
+}
+
+constexpr const char* bound_text =
+    "Shares of the prompt tokens, one request at a time. Found: the engine's own rules, replayed. Possible: a "
+    "schedule that knows the whole trace, keeps to the memory and leaves running requests their own; no engine's "
+    "eviction reaches it for certain. At most: proven for every policy by prices of the memory over time (weak "
+    "duality of the problem of what to keep), whatever the engine evicts, retains or prefetches within this memory. "
+    "Endless: everything kept. Token by token: any prefix found as well.";
+constexpr const char* fleet_bound_text =
+    "Shares of the prompt tokens, one request at a time. Found: round robin. Possible: the best of the routers that "
+    "hybridkv knows, each replica by its engine's rules. At most: proven for every router, every eviction and every "
+    "store or transfer between replicas, since whatever they do is a schedule of one memory as large as all. "
+    "Endless: everything kept. Token by token: any prefix found as well.";
+
+bool is_fleet(const std::vector<BoundAnswer>& answers) {
+  return std::any_of(answers.begin(), answers.end(), [](const BoundAnswer& one) { return !one.router.empty(); });
 }
 
 Document bound_document(const std::vector<BoundAnswer>& answers, const std::string& trace) {
@@ -42,12 +64,7 @@ Document bound_document(const std::vector<BoundAnswer>& answers, const std::stri
       refusals.items.push_back(fmt::format("{} has no bound: {}", answer.name, answer.refused));
   document.blocks.emplace_back(std::move(verdicts));
   if (!refusals.items.empty()) document.blocks.emplace_back(std::move(refusals));
-  document.blocks.emplace_back(Paragraph{
-      "Shares of the prompt tokens, one request at a time. Found: the engine's own rules, replayed. Possible: a "
-      "schedule that knows the whole trace, keeps to the memory and leaves running requests their own; no engine's "
-      "eviction reaches it for certain. At most: proven for every policy by prices of the memory over time (weak "
-      "duality of the problem of what to keep), whatever the engine evicts, retains or prefetches within this memory. "
-      "Endless: everything kept. Token by token: any prefix found as well."});
+  document.blocks.emplace_back(Paragraph{is_fleet(answers) ? fleet_bound_text : bound_text});
   return document;
 }
 
@@ -74,6 +91,7 @@ Table bound_table(const std::vector<BoundAnswer>& answers) {
        {for_programs("prompt_tokens"), of(&LayoutBound::prompt_tokens)},
        {for_programs("found_tokens"), known(&Row::found_tokens)},
        {{"found_rate", "found"}, rate(&Row::found_tokens)},
+       {{"router", "best", "router"}, known(&Row::router), is_fleet(answers)},
        {for_programs("feasible_tokens"), of(&LayoutBound::feasible_tokens)},
        {{"feasible_rate", "possible", "at least"}, rate_of(&LayoutBound::feasible_tokens)},
        {for_programs("scheduled_tokens"), of(&LayoutBound::scheduled_tokens)},

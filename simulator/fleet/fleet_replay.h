@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/cache_replica.h"
+#include "simulator/fleet/router.h"
+#include "simulator/schedule/trace_driver.h"
+
+namespace hybridkv {
+
+/// Many more than anybody runs behind one router; each takes memory.
+inline constexpr std::int64_t most_replicas = 1024;
+
+/// A replica that fails: what it has in flight is sent to others, and what it had cached is lost.
+struct Outage {
+  std::int64_t replica = 0;
+  double from = 0;                                           ///< seconds
+  double until = std::numeric_limits<double>::infinity();    ///< when it is back, with nothing cached
+  bool operator==(const Outage&) const = default;
+};
+
+/// Several replicas of one cache behind a router.
+struct FleetSpec {
+  /// One replica. Requests in flight of a closed loop are those of the whole fleet; on_record gets the requests of all,
+  /// on_event none,
+  /// "fleet.outages" for those that leave nobody, or of no open loop.
+  SimulationSpec replica;
+  std::int64_t replicas = 1;
+  RouterSettings router;
+  std::vector<double> slowness = {};  ///< (replica) DriverSpec::slowness; those left out: 1
+  std::vector<Outage> outages = {};   ///< of an open loop; somebody is always there
+};
+
+/// What a router took to be found, and what was, of requests that were served.
+struct RoutingCounts {
+  bool believes = false;             ///< the router counts matches at all
+  bool drops_events = false;         ///< of blocks of another size than the router assumes
+  std::int64_t block_tokens = 0;     ///< in which it counts, 0: it does not
+  std::int64_t believed_tokens = 0;  ///< found, as the router took it, where it sent each request
+  std::int64_t overstated_tokens = 0;///< of them, not found
+  std::int64_t unseen_tokens = 0;    ///< found beyond what it took to be found
+};
+
+/// Blocks that can be found at the end of the trace, over all replicas with pools of blocks.
+struct SharedBlocks {
+  std::int64_t findable = 0;
+  std::int64_t repeated = 0;  ///< of them, those with the content of one that was counted before
+};
+
+/// What one fleet found out.
+struct FleetResult {
+  std::vector<ReplayResult> replicas;  ///< as they are at the end, then those that failed
+  ReplayCounts counts;               ///< of all together, each request once
+  std::int64_t resent = 0;           ///< requests that were in flight at one that failed
+  std::optional<ServedTimes> times;  ///< of all requests, with a clock
+  RoutingCounts routing;
+  std::optional<SharedBlocks> blocks;
+  std::vector<std::int64_t> computed_tokens;  ///< (replica) prompt tokens of served requests that were not found
+
+  /// Most over mean of the tokens that replicas computed; 1 where all computed the same, or nothing.
+  double imbalance() const;
+};
+
+/// A fleet under a trace. Memory grows with the replicas, as that of each alone does. Deterministic.
+class FleetReplay final : public Replay {
+ public:
+  /// Throws as make_replica, Router and TraceDriver; SpecError "fleet.replicas", "fleet.slowness" for numbers that are
+  /// none.
+  explicit FleetReplay(const FleetSpec& spec);
+  void consume(const TraceBatch& batch) override { trace_->consume(batch); }
+  void finish() override { trace_->finish(); }
+  /// To be called once, after finish.
+  FleetResult result();
+
+ private:
+  std::unique_ptr<CacheReplica> make(std::size_t place);
+  std::size_t route(const TraceRequest& request, std::span<const TokenRun> prompt, double now);
+  void fail(std::size_t place, double now);
+  void record(std::size_t replica, const RecordView& view, const ReuseLoss* loss);
+
+  FleetSpec spec_;
+  std::vector<std::unique_ptr<CacheReplica>> replicas_, failed_;
+  std::unique_ptr<Router> router_;
+  std::unique_ptr<TraceDriver> trace_;
+  std::unordered_map<std::int64_t, std::int64_t> believed_;  // tokens, of requests in flight, by index
+  struct Given {
+    std::size_t replica = 0;
+    HeldRequest held;
+  };
+  std::map<std::int64_t, Given> given_;  // in flight, by index; where replicas fail
+  std::int64_t resent_ = 0, resent_tokens_ = 0;
+  std::optional<ServedTimes> times_;
+  RoutingCounts routing_;
+  std::vector<std::int64_t> computed_;  // (replica)
+};
+
+}  // namespace hybridkv

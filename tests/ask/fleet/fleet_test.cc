@@ -1,0 +1,63 @@
+#include "ask/fleet/fleet.h"
+
+#include <doctest/doctest.h>
+
+#include "ask/replay/planned_caches.h"
+#include "base/error.h"
+#include "scenarios/read.h"
+
+using namespace hybridkv;
+
+namespace {
+
+Scenario fleet_scenario(const std::string& release) {
+  return read_scenario(parse_scenario("model: Qwen3.5-4B\nengine: {release: " + release +
+                                      ", cache_mode: align, memory: 3 GiB}\nlimits: {max_model_len: 16k}\n"
+                                      "simulate: {upper_bounds: true, trace: {max_requests: 300}}\n", "fleet.yaml"));
+}
+
+FleetAnswer asked(const Scenario& scenario, std::int64_t replicas, const std::vector<RouterKind>& kinds) {
+  FleetQuestion fleet{.replicas = replicas, .routers = {}, .slowness = {}, .outages = {}};
+  for (const RouterKind kind : kinds) fleet.routers.push_back({.kind = kind, .block_tokens = {}});
+  return simulate_fleet({scenario.simulate, planned_caches(scenario), {}}, fleet,
+                        scenario_bounds(scenario, replicas));
+}
+
+}  // namespace
+
+TEST_CASE("law: one replica is one store, and what fleets find is within the bound, in every engine") {
+  for (const char* const release : {"vllm-2026-06", "vllm-0.33", "sglang-0.5.23"}) {
+    CAPTURE(release);
+    const Scenario scenario = fleet_scenario(release);
+    const FleetCache one = asked(scenario, 1, {RouterKind::round_robin}).caches.front();
+    CHECK(one.routers.front().result.counts == one.one_store);
+    const FleetCache four = asked(scenario, 4, {RouterKind::round_robin, RouterKind::session, RouterKind::approximate,
+                                                RouterKind::gateway}).caches.front();
+    REQUIRE(four.bound);
+    for (const RoutedFleet& routed : four.routers) {
+      CHECK(routed.result.counts.hit_tokens <= four.bound->upper_tokens);
+      CHECK(routed.result.counts.requests == 300);
+    }
+    CHECK(four.one_store.hit_tokens <= four.bound->upper_tokens);
+    CHECK(four.bound->memory_bytes == 4 * one.bound->memory_bytes);
+    // Whoever keeps conversations together finds more than who does not.
+    CHECK(four.best().result.counts.hit_tokens > four.routers.front().result.counts.hit_tokens);
+  }
+}
+
+TEST_CASE("rule: a router that does not know of states takes more to be found than is") {
+  const FleetCache cache =
+      asked(fleet_scenario("vllm-0.33"), 4, {RouterKind::precise, RouterKind::states}).caches.front();
+  const RoutingCounts &precise = cache.routers[0].result.routing, &states = cache.routers[1].result.routing;
+  CHECK(precise.overstated_tokens > 0);
+  CHECK(states.overstated_tokens < precise.overstated_tokens);
+}
+
+TEST_CASE("fault: fleets of what has no events, and losses, which are one replica's") {
+  Scenario scenario = fleet_scenario("sglang-0.5.23");
+  CHECK_THROWS_WITH(asked(scenario, 2, {RouterKind::precise}),
+                    doctest::Contains("hears events of pools of blocks"));
+  scenario = fleet_scenario("vllm-0.33");
+  scenario.simulate.losses = true;
+  CHECK_THROWS_AS(asked(scenario, 2, {RouterKind::random}), SpecError);
+}

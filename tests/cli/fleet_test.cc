@@ -1,0 +1,53 @@
+// What is typed for a fleet, and what it is told where that is wrong.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/cli/run_program.h"
+
+using namespace hybridkv::testing;
+
+namespace {
+
+constexpr const char* asked = "simulate Qwen3.5-4B --memory 4G --max-model-len 16k --requests 200 --replicas 3 ";
+
+ProgramRun fleet(const std::string& more) { return run_program(asked + more); }
+
+}  // namespace
+
+TEST_CASE("golden: a fleet as CSV has a row for every router") {
+  const ProgramRun csv = fleet("--router random,states --format csv");
+  CHECK(csv.exit_code == 0);
+  CHECK(csv.output.find("router,replicas,resent_requests,requests,") != std::string::npos);
+  CHECK(csv.output.find(",random,3,0,200,") != std::string::npos);
+  CHECK(csv.output.find(",states,3,0,200,") != std::string::npos);
+}
+
+TEST_CASE("fault: flags of a fleet that are wrong have a way out that works") {
+  struct Case {
+    const char* typed;
+    const char* told;
+  };
+  for (const Case& one : {Case{"--router prcise", "precise"},
+                          {"--router-weights prefix", "write it like prefix=3,queue=2,usage=2"},
+                          {"--router-weights prefx=3", "did you mean"},
+                          {"--slow 3=2", "there is no replica 3, they are 0 to 2"},
+                          {"--slow 1=0", "must be above 0"},
+                          {"--down 0", "write it like 0@60s"},
+                          {"--down 0@60s-30s", "is back before it is down"},
+                          {"--down 0@60s", "only an open loop has"},
+                          {"--losses", "leave them out, or --replicas"},
+                          {"--per-request x.csv", "leave --replicas out"},
+                          {"--router-delay soon", "is no time"}}) {
+    CAPTURE(one.typed);
+    const ProgramRun run = fleet(one.typed);
+    CHECK(run.exit_code == 2);
+    CHECK(run.output.find(one.told) != std::string::npos);
+  }
+  const ProgramRun alone = run_program("simulate Qwen3.5-4B --memory 4G --max-model-len 16k --router random");
+  CHECK(alone.exit_code == 2);
+  CHECK(alone.output.find("say how many by --replicas R") != std::string::npos);
+  const ProgramRun tree = fleet("--engine sglang --router states");
+  CHECK(tree.exit_code == 2);
+  CHECK(tree.output.find("take approximate or gateway") != std::string::npos);
+}

@@ -1,0 +1,162 @@
+// Routers: what each knows and does, by hand.
+#include "simulator/fleet/router.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+#include "simulator/fleet/fleet_replay.h"
+#include "tests/simulator/blocks/workload.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+/// One group of attention and one of states, blocks of four tokens.
+CacheGeometry four_token_blocks(std::int64_t blocks = 100) {
+  return {.block_size_tokens = 4, .num_blocks = blocks, .state_groups = 1};
+}
+
+FleetResult routed(const CacheGeometry& geometry, std::int64_t replicas, const RouterSettings& router,
+                   const TraceBatch& batch, const DriverSpec& driver = {}, const std::vector<double>& slowness = {}) {
+  FleetReplay fleet({.replica = {.cache = geometry, .driver = driver},
+                     .replicas = replicas,
+                     .router = router,
+                     .slowness = slowness});
+  fleet.consume(batch);
+  fleet.finish();
+  return fleet.result();
+}
+
+std::vector<std::int64_t> requests_of(const FleetResult& result) {
+  std::vector<std::int64_t> requests;
+  for (const ReplayResult& replica : result.replicas) requests.push_back(counts_of(replica.index).requests);
+  return requests;
+}
+
+/// Two prompts in turn, each asked again and again.
+TraceBatch two_in_turn(int times) {
+  std::vector<PromptSegments> prompts;
+  for (int i = 0; i < times; ++i) prompts.insert(prompts.end(), {{{1, 21}}, {{2, 21}}});
+  return batch_of(prompts);
+}
+
+}  // namespace
+
+TEST_CASE("rule: a router remembers so many blocks of a replica, the last ones that it sent there") {
+  SentPrompts sent(3);
+  sent.add(std::vector<PrefixKey>{1, 2});
+  sent.add(std::vector<PrefixKey>{3});
+  CHECK(sent.match(std::vector<PrefixKey>{1, 2, 9}) == 2);
+  sent.add(std::vector<PrefixKey>{1});
+  sent.add(std::vector<PrefixKey>{4});
+  CHECK(sent.size() == 3);
+  CHECK(sent.match(std::vector<PrefixKey>{1, 2}) == 1);
+  CHECK(sent.match(std::vector<PrefixKey>{2}) == 0);
+}
+
+TEST_CASE("rule: one after the other, and the least busy") {
+  const TraceBatch batch = two_in_turn(6);
+  CHECK(requests_of(routed(four_token_blocks(), 3, {.kind = RouterKind::round_robin, .block_tokens = {}}, batch)) ==
+        std::vector<std::int64_t>{4, 4, 4});
+  CHECK(requests_of(routed(four_token_blocks(), 3, {.kind = RouterKind::least_requests, .block_tokens = {}}, batch)) ==
+        std::vector<std::int64_t>{4, 4, 4});
+}
+
+TEST_CASE("rule: routers by matches send a prompt where it was before, those without do not") {
+  const TraceBatch batch = two_in_turn(6);
+  const auto found = [&](RouterKind kind) {
+    return routed(four_token_blocks(), 3, {.kind = kind, .block_tokens = 4}, batch).counts.hit_tokens;
+  };
+  // All but the first of each; a prompt's last token is always computed.
+  constexpr std::int64_t all = 2 * 5 * 20;
+  CHECK(found(RouterKind::approximate) == all);
+  CHECK(found(RouterKind::gateway) == all);
+  CHECK(found(RouterKind::precise) == all);
+  CHECK(found(RouterKind::states) == all);
+  CHECK(found(RouterKind::session) == all);
+  CHECK(found(RouterKind::sticky) == all);
+  CHECK(found(RouterKind::round_robin) < all);
+}
+
+TEST_CASE("rule: events that come late are not known, and a router of other blocks drops them") {
+  TraceBatch batch = two_in_turn(4);
+  for (TraceRequest& request : batch.requests) request.arrival_seconds = static_cast<double>(request.index);
+  const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 1e-3}};
+  const auto believed = [&](double delay) {
+    const RouterSettings late{.kind = RouterKind::states, .block_tokens = {}, .delay_seconds = delay};
+    return routed(four_token_blocks(), 2, late, batch, open).routing.believed_tokens;
+  };
+  CHECK(believed(0) == 2 * 3 * 20);
+  // What was computed within the last two seconds is not yet known: the first of each prompt.
+  CHECK(believed(1.99) == 2 * 3 * 20);
+  CHECK(believed(2.5) < 2 * 3 * 20);
+  CHECK(believed(1000) == 0);
+  const FleetResult other = routed(four_token_blocks(), 2, {.kind = RouterKind::precise, .block_tokens = 16}, batch);
+  CHECK(other.routing.drops_events);
+  CHECK(other.routing.believed_tokens == 0);
+}
+
+TEST_CASE("rule: a router that reads states as prefixes sees what is not there, and loses attention with the state") {
+  const CacheManager cache(four_token_blocks());
+  const std::vector<PrefixKey> keys{11, 12, 13, 14};  // of a prompt of 17 tokens
+  BlocksBefore before;
+  for (std::size_t i = 0; i < keys.size(); ++i) before[keys[i]] = i == 0 ? 0 : keys[i - 1];
+  HeardKeys attention(cache, EventReading::attention, 0, [] { return 0.0; }, before);
+  HeardKeys sparse(cache, EventReading::sparse, 0, [] { return 0.0; }, before);
+  HeardKeys states(cache, EventReading::states, 0, [] { return 0.0; }, before);
+  const auto tell = [&](PrefixKey key, bool is_stored) {
+    for (HeardKeys* const heard : {&attention, &sparse, &states}) is_stored ? heard->stored(key) : heard->removed(key);
+  };
+  const auto check = [&](std::int64_t by_attention, std::int64_t by_sparse, std::int64_t by_states) {
+    CHECK(attention.match(keys, 17, 0) == by_attention);
+    CHECK(sparse.match(keys, 17, 0) == by_sparse);
+    CHECK(states.match(keys, 17, 0) == by_states);
+  };
+  const PrefixKey state = cache.states().group_keys()(keys[3], 0);
+  tell(state, true);
+  check(0, 16, 0);
+  for (const PrefixKey key : keys) tell(cache.attention().group_keys()(key, 0), true);
+  check(16, 16, 16);
+  CHECK(states.match(keys, 16, 0) == 0);
+  tell(state, false);
+  check(16, 0, 0);
+  tell(cache.states().group_keys()(keys[1], 0), true);
+  check(16, 8, 8);
+}
+
+TEST_CASE("rule: whoever is slow gets fewer requests from a router that looks at the queue") {
+  TraceBatch batch;
+  for (int i = 0; i < 60; ++i) add_request(batch, {{static_cast<std::uint64_t>(i), 40}}, 4, 0.2 * i);
+  const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 5e-3, .per_decode_step = 0.05}};
+  const auto requests = requests_of(
+      routed(four_token_blocks(400), 2, {.kind = RouterKind::least_requests, .block_tokens = {}}, batch, open, {1, 8}));
+  CHECK(requests[0] > 2 * requests[1]);
+}
+
+TEST_CASE("rule: a session stays with its replica until that is too busy beside the others") {
+  TraceBatch batch;
+  for (int i = 0; i < 40; ++i) {
+    add_request(batch, {{1, 40}}, 50, 0.01 * i);
+    batch.requests.back().chat_id = 7;
+  }
+  const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 5e-3, .per_decode_step = 0.05}};
+  const auto moved = [&](std::int64_t busy) {
+    return requests_of(routed(four_token_blocks(4000), 2,
+                              {.kind = RouterKind::sticky, .block_tokens = {}, .busy_requests = busy}, batch, open));
+  };
+  CHECK(moved(100) == std::vector<std::int64_t>{40, 0});
+  CHECK(moved(5)[1] > 10);
+}
+
+TEST_CASE("fault: routers and fleets that are none") {
+  const auto make = [](const FleetSpec& spec) { FleetReplay fleet(spec); };
+  const SimulationSpec replica{.cache = four_token_blocks()};
+  CHECK_THROWS_WITH(make({.replica = replica, .replicas = 0}),
+                    "fleet.replicas: is a number from 1 to 1024, not 0");
+  CHECK_THROWS_WITH(make({.replica = replica, .slowness = {1, 2}}), "fleet.slowness: names 2 replicas of 1");
+  CHECK_THROWS_WITH(make({.replica = replica, .router = {.block_tokens = 0}}),
+                    "router.block_tokens: must be at least 1, is 0");
+  CHECK_THROWS_WITH(make({.replica = replica, .router = {.block_tokens = {}, .delay_seconds = -1}}),
+                    "router.delay_seconds: is a number >= 0, not -1");
+}

@@ -49,10 +49,6 @@ struct FleetRow {
   }
 };
 
-std::string with_error(double seconds, double percent) {
-  return fmt::format("{} ± {:.0f} %", human_seconds(seconds), percent);
-}
-
 /// "2 H200 as 2 replicas of 1 rank".
 std::string machine_text(const Deployment& one, const std::string& gpu) {
   return fmt::format("{} {} as {} of {}", one.gpus(), gpu, human_plural(one.replicas, "replica"),

@@ -10,6 +10,7 @@
 #include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/replay/times_text.h"
 
 namespace hybridkv {
 
@@ -32,10 +33,12 @@ std::string verdict_text(const BoundAnswer& answer) {
                      share_text(answer, answer.layout.upper_tokens));
 }
 
-/// "N = 1: a first token after 90.0 ms in the mean, by no policy before 61.2 ms".
+/// "N = 1: a first token after 90.0 ms ± 22 % in the mean, by no policy before 61.2 ms ± 22 %, by the same clock".
 std::string time_text(const BoundAnswer& answer) {
-  return fmt::format("{}: a first token after {} in the mean, by no policy before {}", layout_name(answer),
-                     human_seconds(answer.time->replayed), human_seconds(answer.time->least()));
+  const double error = answer.time->timed.served.source.error().first_token_median;
+  return fmt::format("{}: a first token after {} in the mean, by no policy before {}, by the same clock",
+                     layout_name(answer), with_error(answer.time->replayed, error),
+                     with_error(answer.time->least(), error));
 }
 
 /// How the times are made, by which clock.

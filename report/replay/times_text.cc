@@ -19,6 +19,10 @@ std::string limits_text(const ServiceLimits& limits) {
   return text;
 }
 
+std::string with_error(double seconds, double percent) {
+  return fmt::format("{} ± {:.0f} %", human_seconds(seconds), percent);
+}
+
 std::string part_text(StepPart part) {
   std::string text(to_string(part));
   std::replace(text.begin(), text.end(), '_', ' ');

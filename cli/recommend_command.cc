@@ -12,7 +12,7 @@
 #include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
-#include "cli/fleet_options.h"
+#include "cli/gpu_choice_options.h"
 #include "cli/help_format.h"
 #include "cli/kernel_options.h"
 #include "cli/output.h"
@@ -20,7 +20,7 @@
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
-#include "report/recommend/fleet_report.h"
+#include "report/recommend/gpu_choice_report.h"
 #include "report/recommend/recommend_engines.h"
 #include "report/recommend/recommend_report.h"
 #include "report/replay/checkpoint_report.h"
@@ -56,7 +56,7 @@ struct RecommendOptions {
   std::optional<std::int64_t> min_kernel_block;
   double give_up_percent = 5;
   SimpleTraffic traffic;
-  FleetOptions fleet;
+  GpuChoiceOptions gpu_choice;
   bool checkpoints = false;
   std::vector<std::string> kernels;  ///< files of their cards
   std::vector<KernelCard> cards;     ///< the same, read
@@ -180,7 +180,7 @@ int write_recommendations(const RecommendOptions& options) {
 }
 
 /// Which GPUs serve the trace within the limits.
-FleetAnswer fleet_of(const RecommendOptions& options) {
+GpuChoice gpu_choice_of(const RecommendOptions& options) {
   Progress progress(options.output.quiet);
   bool noted = false;
   const auto settings_for = [&](const Scenario& scenario) {
@@ -191,37 +191,37 @@ FleetAnswer fleet_of(const RecommendOptions& options) {
     }
     return question_of(options, scenario);
   };
-  return recommend_fleet(fleet_question(options.fleet, options.scenario, options.traffic, settings_for),
+  return choose_gpus(gpu_choice_question(options.gpu_choice, options.scenario, options.traffic, settings_for),
                          [&](const RecommendProgress& at) {
                            progress.update("recommend", at.what, static_cast<int>(at.done),
                                            static_cast<int>(at.total));
                          });
 }
 
-int write_fleets(const RecommendOptions& options) {
+int write_gpu_choices(const RecommendOptions& options) {
   const Format format = options.output.format();
-  std::vector<EngineFleet> engines;
+  std::vector<EngineGpuChoice> engines;
   const auto add = [&](const ScenarioOptions& one) {
-    FleetAnswer answer = fleet_of(under(options, one));
+    GpuChoice answer = gpu_choice_of(under(options, one));
     const std::string release(answer.searches.front().answer.engine.rules->name);
     engines.push_back({release, std::move(answer), {}});
-    return render_fleet(engines.back(), format, options.output.style());
+    return render_gpu_choice(engines.back(), format, options.output.style());
   };
   if (options.scenario.engines.empty() || format == Format::json || format == Format::csv) {
     write_answers(options.scenario, options.output, add);
   } else {
     for (const EngineAnswer& answer : engine_answers(options.scenario, add))
       if (!answer.refused.empty()) engines.push_back({answer.release, {}, answer.refused});
-    write_output(render_people(fleet_report(engines), format, options.output.style()));
+    write_output(render_people(gpu_choice_report(engines), format, options.output.style()));
   }
-  return fleet_to_take(engines) ? exit_fine : exit_fault_found;
+  return choice_to_take(engines) ? exit_fine : exit_fault_found;
 }
 
 int run_recommend(const RecommendOptions& options) {
-  const bool of_gpus = chooses_gpus(options.fleet);
+  const bool of_gpus = chooses_gpus(options.gpu_choice);
   if (of_gpus && options.checkpoints)
     throw InputError("--gpu: --checkpoints asks where states are kept, whatever a GPU takes; leave one of them out");
-  if (of_gpus) return write_fleets(options);
+  if (of_gpus) return write_gpu_choices(options);
   if (options.checkpoints) {
     if (!options.kernels.empty())
       throw InputError("--kernels: --checkpoints asks where states are kept, which no kernel sees; leave one of them "
@@ -320,7 +320,7 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
           "only the first ones (default: all, of a made-up trace 2000, of simple traffic 300)");
   add_driver_options(*command, options->scenario);
   const std::size_t first = command->get_options().size();
-  add_fleet_options(*command, options->fleet);
+  add_gpu_choice_options(*command, options->gpu_choice);
   group_since(*command, first, "By the clock: how many GPUs (docs/clock.md)");
   command->add_flag("--checkpoints", options->checkpoints,
                     "only say where states are best kept, and what retention intervals (--retention) find, of one "

@@ -63,7 +63,7 @@ Scenario replayed_scenario(const RankSearch& search, std::size_t candidate) {
   return scenario;
 }
 
-TimedQuestion timed_at(const FleetQuestion& question, double rate, const ServiceLimits& limits) {
+TimedQuestion timed_at(const GpuChoiceQuestion& question, double rate, const ServiceLimits& limits) {
   TimedQuestion timed = question.timed;
   timed.served.gpus = 0;
   timed.rate = rate;
@@ -73,7 +73,7 @@ TimedQuestion timed_at(const FleetQuestion& question, double rate, const Service
 
 }  // namespace
 
-DeploymentSearch::DeploymentSearch(const FleetQuestion& question, const RankSearch& search, std::size_t at)
+DeploymentSearch::DeploymentSearch(const GpuChoiceQuestion& question, const RankSearch& search, std::size_t at)
     : question_(question), search_(search), at_(at), candidates_(spread_of_front(search.answer.result, most_replayed)) {
   const Recommendation& result = search.answer.result;
   const std::optional<std::size_t>& usual = result.default_candidate;

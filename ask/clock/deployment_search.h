@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "ask/clock/fleet.h"
+#include "ask/clock/gpu_choice.h"
 
 namespace hybridkv {
 
@@ -13,7 +13,7 @@ namespace hybridkv {
 class DeploymentSearch {
  public:
   /// Borrows both. `at` is the position of the search among those of the answer.
-  DeploymentSearch(const FleetQuestion& question, const RankSearch& search, std::size_t at);
+  DeploymentSearch(const GpuChoiceQuestion& question, const RankSearch& search, std::size_t at);
 
   /// Of the settings of the front the ones that serve so many replicas best: those that hold before those that do not,
   /// the most requests within the limits, and the fastest first token; of those within 1 % of it the ones that change
@@ -40,7 +40,7 @@ class DeploymentSearch {
  private:
   Deployment replayed(std::size_t candidate, std::int64_t replicas, double rate, const ServiceLimits& limits) const;
 
-  const FleetQuestion& question_;
+  const GpuChoiceQuestion& question_;
   const RankSearch& search_;
   std::size_t at_;
   std::vector<std::size_t> candidates_;  // that are replayed

@@ -1,4 +1,4 @@
-#include "report/recommend/fleet_report.h"
+#include "report/recommend/gpu_choice_report.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,14 +19,14 @@ namespace hybridkv {
 namespace {
 
 using nlohmann::ordered_json;
-using Fleets = std::span<const EngineFleet>;
+using EngineGpuChoices = std::span<const EngineGpuChoice>;
 
 /// A deployment that was tried, and whose it is.
-struct FleetRow {
-  const EngineFleet* engine;
+struct GpuChoiceRow {
+  const EngineGpuChoice* engine;
   std::size_t at;
 
-  const FleetAnswer& answer() const { return *engine->answer; }
+  const GpuChoice& answer() const { return *engine->answer; }
   const Deployment& tried() const { return answer().tried[at]; }
   const ServedTimes& times() const { return tried().cached; }
   const ClockError& error() const { return answer().timed.served.source.error(); }
@@ -58,7 +58,7 @@ std::string machine_text(const Deployment& one, const std::string& gpu) {
 std::string share_text(double share) { return human_percent(100 * share, 1); }
 
 /// What a number of GPUs below the pick keeps at best.
-std::string fewer_text(const FleetAnswer& answer, const Deployment& pick) {
+std::string fewer_text(const GpuChoice& answer, const Deployment& pick) {
   const Deployment* best = nullptr;
   for (const Deployment& one : answer.tried)
     if (one.gpus() < pick.gpus() && (!best || good_share(one.cached) > good_share(best->cached))) best = &one;
@@ -66,8 +66,8 @@ std::string fewer_text(const FleetAnswer& answer, const Deployment& pick) {
   return fmt::format(" With {} it is {}.", best->gpus(), share_text(good_share(best->cached)));
 }
 
-std::string verdict_of_pick(const FleetRow& row) {
-  const FleetAnswer& answer = row.answer();
+std::string verdict_of_pick(const GpuChoiceRow& row) {
+  const GpuChoice& answer = row.answer();
   const Deployment& pick = row.tried();
   const std::string limits = limits_text(answer.timed.limits);
   std::string text = fmt::format("Take {}, {} with {}: ", machine_text(pick, answer.timed.served.gpu),
@@ -87,7 +87,7 @@ std::string verdict_of_pick(const FleetRow& row) {
   return text + fewer_text(answer, pick);
 }
 
-std::string caution(const FleetRow& row) {
+std::string caution(const GpuChoiceRow& row) {
   return fmt::format("Were every time longer by that error, {} of the requests would keep the limits{}. Without prefix "
                      "caching {} do.", share_text(row.answer().share_if_slower),
                      row.answer().share_if_slower < row.answer().good_share ? ": leave a margin, or calibrate" : "",
@@ -95,11 +95,12 @@ std::string caution(const FleetRow& row) {
 }
 
 /// Where nothing holds: what comes nearest.
-std::string verdict_of_none(const std::vector<FleetRow>& rows) {
-  const FleetRow& nearest = *std::max_element(rows.begin(), rows.end(), [](const FleetRow& a, const FleetRow& b) {
+std::string verdict_of_none(const std::vector<GpuChoiceRow>& rows) {
+  using Row = GpuChoiceRow;
+  const Row& nearest = *std::max_element(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     return good_share(a.times()) < good_share(b.times());
   });
-  const FleetAnswer& answer = nearest.answer();
+  const GpuChoice& answer = nearest.answer();
   std::string text = fmt::format("None of {} {} suffices: nowhere do {} of the requests get {}. Nearest is {}, {} with "
                                  "{}: {}", fmt::join(answer.gpus, ", "), answer.timed.served.gpu,
                                  share_text(answer.good_share), limits_text(answer.timed.limits),
@@ -109,9 +110,9 @@ std::string verdict_of_none(const std::vector<FleetRow>& rows) {
   return text + ". Take more GPUs, longer limits, or a lower --rate.";
 }
 
-Table tried_table(const std::vector<FleetRow>& rows, bool several) {
-  using Row = FleetRow;
-  const FleetAnswer& first = rows.front().answer();
+Table tried_table(const std::vector<GpuChoiceRow>& rows, bool several) {
+  using Row = GpuChoiceRow;
+  const GpuChoice& first = rows.front().answer();
   const auto right = [](const char* title, const char* below) { return for_people(title, below, Align::right); };
   // At the highest rate that was found every row that has one holds.
   Column holds{"holds", "holds"};
@@ -155,18 +156,18 @@ Table tried_table(const std::vector<FleetRow>& rows, bool several) {
       rows);
 }
 
-std::vector<FleetRow> rows_of(Fleets engines) {
-  std::vector<FleetRow> rows;
-  for (const EngineFleet& engine : engines)
+std::vector<GpuChoiceRow> rows_of(EngineGpuChoices engines) {
+  std::vector<GpuChoiceRow> rows;
+  for (const EngineGpuChoice& engine : engines)
     if (engine.answer)
       for (std::size_t at = 0; at < engine.answer->tried.size(); ++at) rows.push_back({&engine, at});
   return rows;
 }
 
 /// Of several engines each with the deployment to take of it, or what comes nearest.
-std::vector<FleetRow> rows_side_by_side(const std::vector<FleetRow>& all) {
-  std::vector<FleetRow> rows;
-  for (const FleetRow& row : all) {
+std::vector<GpuChoiceRow> rows_side_by_side(const std::vector<GpuChoiceRow>& all) {
+  std::vector<GpuChoiceRow> rows;
+  for (const GpuChoiceRow& row : all) {
     const bool is_other = rows.empty() || rows.back().engine != row.engine;
     if (is_other) rows.push_back(row);
     else if (row.is_pick() ||
@@ -176,9 +177,9 @@ std::vector<FleetRow> rows_side_by_side(const std::vector<FleetRow>& all) {
 }
 
 /// Who does not answer, and which ranks do not.
-Listing refusals(Fleets engines) {
+Listing refusals(EngineGpuChoices engines) {
   Listing listing{.items = {}, .warning = true};
-  for (const EngineFleet& engine : engines) {
+  for (const EngineGpuChoice& engine : engines) {
     if (!engine.answer) {
       listing.items.push_back(fmt::format("{}: refused: {}", engine.release, engine.refused));
       continue;
@@ -190,7 +191,7 @@ Listing refusals(Fleets engines) {
   return listing;
 }
 
-std::vector<std::string> assumptions(Fleets engines) {
+std::vector<std::string> assumptions(EngineGpuChoices engines) {
   std::vector<std::string> items{
       "Replicas share the requests out evenly: one of them is replayed with the whole trace, whose requests come as "
       "many times as slowly as there are replicas. So a router is assumed that keeps what belongs together on one.",
@@ -198,14 +199,14 @@ std::vector<std::string> assumptions(Fleets engines) {
       "A block's size changes what is found again and which states are copied; how fast kernels run with it no clock "
       "says.",
       "A deployment holds where so many of the requests keep the limits and the queue does not grow."};
-  for (const EngineFleet& engine : engines)
+  for (const EngineGpuChoice& engine : engines)
     if (engine.answer) items.push_back(clock_label(engine.answer->timed.served) + ".");
   return items;
 }
 
-ordered_json fleet_json(const EngineFleet& engine) {
-  const FleetAnswer& answer = *engine.answer;
-  ordered_json json{{"schema", fleet_schema_id},
+ordered_json gpu_choice_json(const EngineGpuChoice& engine) {
+  const GpuChoice& answer = *engine.answer;
+  ordered_json json{{"schema", gpu_choice_schema_id},
                     {"model", answer.searches.front().answer.model},
                     {"release", engine.release},
                     {"workload", answer.searches.front().answer.workload},
@@ -228,16 +229,16 @@ ordered_json fleet_json(const EngineFleet& engine) {
 
 }  // namespace
 
-Document fleet_report(Fleets engines) {
+Document gpu_choice_report(EngineGpuChoices engines) {
   Document document;
-  const std::vector<FleetRow> all = rows_of(engines);
-  const std::vector<FleetRow> rows = engines.size() > 1 ? rows_side_by_side(all) : all;
-  const FleetAnswer& first = rows.front().answer();
+  const std::vector<GpuChoiceRow> all = rows_of(engines);
+  const std::vector<GpuChoiceRow> rows = engines.size() > 1 ? rows_side_by_side(all) : all;
+  const GpuChoice& first = rows.front().answer();
   document.blocks.emplace_back(
       Heading{fmt::format("{} for {}", first.timed.served.gpu, first.searches.front().answer.model), 1});
-  const std::optional<std::size_t> taken = fleet_to_take(engines);
-  std::optional<FleetRow> pick;
-  if (taken) pick = FleetRow{&engines[*taken], *engines[*taken].answer->pick};
+  const std::optional<std::size_t> taken = choice_to_take(engines);
+  std::optional<GpuChoiceRow> pick;
+  if (taken) pick = GpuChoiceRow{&engines[*taken], *engines[*taken].answer->pick};
   document.blocks.emplace_back(Paragraph{pick ? verdict_of_pick(*pick) : verdict_of_none(rows)});
   if (pick) document.blocks.emplace_back(Paragraph{caution(*pick)});
   Table table = tried_table(rows, engines.size() > 1);
@@ -255,11 +256,11 @@ Document fleet_report(Fleets engines) {
   return document;
 }
 
-std::string render_fleet(const EngineFleet& engine, Format format, const Style& style) {
-  const Fleets alone{&engine, 1};
-  if (format == Format::json) return json_text(fleet_json(engine));
+std::string render_gpu_choice(const EngineGpuChoice& engine, Format format, const Style& style) {
+  const EngineGpuChoices alone{&engine, 1};
+  if (format == Format::json) return json_text(gpu_choice_json(engine));
   if (format == Format::csv) return render_csv(tried_table(rows_of(alone), false));
-  return render_people(fleet_report(alone), format, style);
+  return render_people(gpu_choice_report(alone), format, style);
 }
 
 }  // namespace hybridkv

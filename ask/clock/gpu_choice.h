@@ -23,7 +23,7 @@ struct RankedScenario {
 };
 
 /// Which GPUs are to serve a trace within limits, and what may be chosen.
-struct FleetQuestion {
+struct GpuChoiceQuestion {
   TimedQuestion timed;              ///< of the whole trace; a replica has as many GPUs as ranks. At least one limit
   std::vector<std::int64_t> gpus;   ///< numbers to choose from, ascending; of a single one the most load is asked
   std::vector<std::int64_t> ranks;  ///< of a replica, to choose from
@@ -48,7 +48,7 @@ struct RefusedRanks {
 /// Replicas with the same settings, among which the requests are shared out evenly: each is replayed with the whole
 /// trace, whose requests come as many times as slowly as there are replicas.
 struct Deployment {
-  std::size_t search = 0;     ///< position in FleetAnswer::searches
+  std::size_t search = 0;     ///< position in GpuChoice::searches
   std::size_t candidate = 0;  ///< position in its candidates
   std::int64_t ranks = 1;
   std::int64_t replicas = 1;
@@ -62,7 +62,7 @@ struct Deployment {
 };
 
 /// Ways to serve a trace, and the one to take.
-struct FleetAnswer {
+struct GpuChoice {
   TimedAnswer timed;                    ///< of the first scenario that answers: limits, price, and whose clock it is
   std::vector<std::int64_t> gpus;       ///< as asked
   double good_share = usual_good_share;
@@ -82,21 +82,21 @@ struct FleetAnswer {
 };
 
 /// What a release says to the question.
-struct EngineFleet {
+struct EngineGpuChoice {
   std::string release;
-  std::optional<FleetAnswer> answer;
+  std::optional<GpuChoice> answer;
   std::string refused;  ///< why there is none
 };
 
-/// Which of them to take: as recommend_fleet takes a deployment; nothing where none holds.
-std::optional<std::size_t> fleet_to_take(std::span<const EngineFleet> engines);
+/// Which of them to take: as choose_gpus takes a deployment; nothing where none holds.
+std::optional<std::size_t> choice_to_take(std::span<const EngineGpuChoice> engines);
 
 /// Searches settings for every number of ranks, replays those of the front by the clock, and takes, of those that keep
 /// the limits, the fewest GPUs, and of as many those with the fastest first token; of a single number of GPUs those
 /// that hold the highest rate. Rates are looked for by halving, and numbers of replicas likewise: where a deployment
 /// holds, one with a lower rate or more replicas is taken to hold too.
 /// Throws InputError where no number of ranks answers, where the trace has no times, and as set_clock.
-FleetAnswer recommend_fleet(const FleetQuestion& question,
+GpuChoice choose_gpus(const GpuChoiceQuestion& question,
                             const std::function<void(const RecommendProgress&)>& progress = {});
 
 }  // namespace hybridkv

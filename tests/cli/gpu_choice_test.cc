@@ -14,7 +14,7 @@ namespace {
 
 const std::string asked = "recommend Qwen3.5-35B-A3B --max-model-len 128k --requests 400 --gpu H200 --quiet ";
 
-json fleet_of(const std::string& arguments, int exit_code = 0) {
+json gpu_choice_of(const std::string& arguments, int exit_code = 0) {
   const ProgramRun run = run_program(asked + arguments + " --format json 2> /dev/null");
   CAPTURE(run.output);
   REQUIRE(run.exit_code == exit_code);
@@ -22,8 +22,8 @@ json fleet_of(const std::string& arguments, int exit_code = 0) {
 }
 
 /// What the last of the printed commands says of times.
-json replayed(const json& fleet) {
-  const std::string command = fleet["commands"].back();
+json replayed(const json& choice) {
+  const std::string command = choice["commands"].back();
   REQUIRE(command.starts_with("hybridkv "));
   const ProgramRun run = run_program(command.substr(9) + " --format json --quiet 2> /dev/null");
   CAPTURE(run.output);
@@ -31,10 +31,10 @@ json replayed(const json& fleet) {
   return json::parse(run.output)["caches"][0]["times"];
 }
 
-void check_same_numbers(const json& fleet) {
-  const json& pick = fleet["tried"][fleet["pick"].get<std::size_t>()];
-  CHECK(run_program(fleet["commands"][0].get<std::string>().substr(9)).exit_code == 0);
-  const json times = replayed(fleet);
+void check_same_numbers(const json& choice) {
+  const json& pick = choice["tried"][choice["pick"].get<std::size_t>()];
+  CHECK(run_program(choice["commands"][0].get<std::string>().substr(9)).exit_code == 0);
+  const json times = replayed(choice);
   CHECK(times["gpus"] == pick["ranks"]);
   CHECK(times["cached"]["first_token_seconds"]["mean"].get<double>() ==
         doctest::Approx(pick["first_token_mean_seconds"].get<double>()).epsilon(1e-6));
@@ -47,10 +47,10 @@ void check_same_numbers(const json& fleet) {
 }  // namespace
 
 TEST_CASE("golden: the fewest GPUs that hold are taken, and the commands say their numbers again") {
-  const json fleet = fleet_of("--gpus 1..8 --ttft 1s --tpot 30ms --rate 2x --price 2.5");
-  CHECK(fleet["schema"] == "hybridkv-fleet/1");
-  const json& tried = fleet["tried"];
-  const json& pick = tried[fleet["pick"].get<std::size_t>()];
+  const json choice = gpu_choice_of("--gpus 1..8 --ttft 1s --tpot 30ms --rate 2x --price 2.5");
+  CHECK(choice["schema"] == "hybridkv-gpu-choice/1");
+  const json& tried = choice["tried"];
+  const json& pick = tried[choice["pick"].get<std::size_t>()];
   CHECK(pick["holds"] == true);
   CHECK(pick["good_percent"].get<double>() >= 99);
   CHECK(pick["price_per_million_generated"].get<double>() > 0);
@@ -58,34 +58,34 @@ TEST_CASE("golden: the fewest GPUs that hold are taken, and the commands say the
   for (const json& one : tried)
     if (one["gpus"].get<int>() < pick["gpus"].get<int>()) CHECK(one["holds"] == false);
   // That it does hold says as little of the highest rate as of limits that are nearer.
-  CHECK(fleet["most_rate"].get<double>() >= 2);
-  CHECK(fleet["good_share_if_slower"].get<double>() * 100 <= pick["good_percent"].get<double>());
-  check_same_numbers(fleet);
+  CHECK(choice["most_rate"].get<double>() >= 2);
+  CHECK(choice["good_share_if_slower"].get<double>() * 100 <= pick["good_percent"].get<double>());
+  check_same_numbers(choice);
 }
 
 TEST_CASE("golden: replicas are asked for where ranks are said, and their commands slow the trace down") {
-  const json fleet = fleet_of("--gpus 1..64 --ttft 1s --rate 8x --tp 2");
-  const json& pick = fleet["tried"][fleet["pick"].get<std::size_t>()];
+  const json choice = gpu_choice_of("--gpus 1..64 --ttft 1s --rate 8x --tp 2");
+  const json& pick = choice["tried"][choice["pick"].get<std::size_t>()];
   CHECK(pick["ranks"] == 2);
   REQUIRE(pick["replicas"].get<int>() > 1);
-  for (const json& one : fleet["tried"]) {
+  for (const json& one : choice["tried"]) {
     CHECK(one["ranks"] == 2);
     if (one["replicas"].get<int>() + 1 == pick["replicas"].get<int>()) CHECK(one["holds"] == false);
   }
-  CHECK(fleet["commands"].back().get<std::string>().find("--rate ") != std::string::npos);
-  check_same_numbers(fleet);
+  CHECK(choice["commands"].back().get<std::string>().find("--rate ") != std::string::npos);
+  check_same_numbers(choice);
 }
 
 TEST_CASE("golden: of one number of GPUs the most load that holds is found") {
-  const json fleet = fleet_of("--gpus 2 --ttft 1s --tpot 40ms");
-  REQUIRE(fleet["tried"].size() == 2);
-  const json& pick = fleet["tried"][fleet["pick"].get<std::size_t>()];
-  for (const json& one : fleet["tried"]) CHECK(one["rate"].get<double>() <= pick["rate"].get<double>());
+  const json choice = gpu_choice_of("--gpus 2 --ttft 1s --tpot 40ms");
+  REQUIRE(choice["tried"].size() == 2);
+  const json& pick = choice["tried"][choice["pick"].get<std::size_t>()];
+  for (const json& one : choice["tried"]) CHECK(one["rate"].get<double>() <= pick["rate"].get<double>());
   CHECK(pick["holds"] == true);
-  check_same_numbers(fleet);
+  check_same_numbers(choice);
   // A tenth more is the next rate that is looked at, or less.
   const std::string rate = std::to_string(1.11 * pick["rate"].get<double>()) + "x";
-  const json more = fleet_of("--gpus 2,1024 --tp " + std::to_string(pick["ranks"].get<int>()) +
+  const json more = gpu_choice_of("--gpus 2,1024 --tp " + std::to_string(pick["ranks"].get<int>()) +
                              " --ttft 1s --tpot 40ms --rate " + rate);
   const json& same = more["tried"].front();
   CHECK(same["gpus"] == 2);
@@ -94,8 +94,8 @@ TEST_CASE("golden: of one number of GPUs the most load that holds is found") {
 
 TEST_CASE("law: nearer limits, more requests and a larger share never take fewer GPUs") {
   const auto gpus = [](const std::string& more) {
-    const json fleet = fleet_of("--gpus 1..64 --tp 1 " + more);
-    return fleet["tried"][fleet["pick"].get<std::size_t>()]["gpus"].get<int>();
+    const json choice = gpu_choice_of("--gpus 1..64 --tp 1 " + more);
+    return choice["tried"][choice["pick"].get<std::size_t>()]["gpus"].get<int>();
   };
   const int some = gpus("--ttft 1s --tpot 30ms --rate 4x");
   CHECK(gpus("--ttft 400ms --tpot 15ms --rate 4x") >= some);
@@ -104,8 +104,8 @@ TEST_CASE("law: nearer limits, more requests and a larger share never take fewer
 }
 
 TEST_CASE("golden: where no number of GPUs holds, what comes nearest is said, with exit code 1") {
-  const json fleet = fleet_of("--gpus 1,2 --ttft 1ms", 1);
-  CHECK(fleet["pick"].is_null());
+  const json choice = gpu_choice_of("--gpus 1,2 --ttft 1ms", 1);
+  CHECK(choice["pick"].is_null());
   const ProgramRun run = run_program(asked + "--gpus 1,2 --ttft 1ms");
   CHECK(run.exit_code == 1);
   CHECK(contains(run.output, "None of 1, 2 H200 suffices"));
@@ -126,10 +126,10 @@ TEST_CASE("golden: ranks that the weights do not fit are left out, and said") {
                                      "--gpus 4,8 --ttft 2s --format json 2> /dev/null");
   CAPTURE(run.output);
   REQUIRE(run.exit_code == 0);
-  const json fleet = json::parse(run.output);
-  REQUIRE(!fleet["refused"].empty());
-  CHECK(fleet["refused"][0]["ranks"] == 1);
-  CHECK(contains(fleet["refused"][0]["why"].get<std::string>(), "leave nothing for a cache"));
+  const json choice = json::parse(run.output);
+  REQUIRE(!choice["refused"].empty());
+  CHECK(choice["refused"][0]["ranks"] == 1);
+  CHECK(contains(choice["refused"][0]["why"].get<std::string>(), "leave nothing for a cache"));
 }
 
 TEST_CASE("edge: what is wrong of a choice of GPUs is refused, with a way out") {

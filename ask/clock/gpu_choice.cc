@@ -1,4 +1,4 @@
-#include "ask/clock/fleet.h"
+#include "ask/clock/gpu_choice.h"
 
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ bool is_better(const Deployment& a, const Deployment& b, bool most_load) {
   return a.cached.first_token.mean() < b.cached.first_token.mean();
 }
 
-void choose(FleetAnswer& answer) {
+void choose(GpuChoice& answer) {
   std::stable_sort(answer.tried.begin(), answer.tried.end(), [](const Deployment& a, const Deployment& b) {
     return std::pair(a.gpus(), a.ranks) < std::pair(b.gpus(), b.ranks);
   });
@@ -59,7 +59,7 @@ std::vector<std::string> replica_commands(const RankSearch& search, const Deploy
 
 }  // namespace
 
-std::optional<std::size_t> fleet_to_take(std::span<const EngineFleet> engines) {
+std::optional<std::size_t> choice_to_take(std::span<const EngineGpuChoice> engines) {
   std::optional<std::size_t> taken;
   const auto pick = [&](std::size_t i) -> const Deployment& {
     return engines[i].answer->tried[*engines[i].answer->pick];
@@ -71,9 +71,9 @@ std::optional<std::size_t> fleet_to_take(std::span<const EngineFleet> engines) {
   return taken;
 }
 
-FleetAnswer recommend_fleet(const FleetQuestion& question,
+GpuChoice choose_gpus(const GpuChoiceQuestion& question,
                             const std::function<void(const RecommendProgress&)>& progress) {
-  FleetAnswer answer{.timed = {}, .gpus = question.gpus, .good_share = question.good_share, .searches = {},
+  GpuChoice answer{.timed = {}, .gpus = question.gpus, .good_share = question.good_share, .searches = {},
                      .refused = {}, .tried = {}, .pick = {}, .most_rate = {}, .commands = {}};
   if (!question.timed.limits.any())
     throw InputError("--gpu: say what has to be kept on it, --ttft 1s or --tpot 40ms, or both");

@@ -1,5 +1,5 @@
 // Choosing GPUs by the clock: what is taken, and what it is made of.
-#include "ask/clock/fleet.h"
+#include "ask/clock/gpu_choice.h"
 
 #include <doctest/doctest.h>
 
@@ -17,8 +17,8 @@ using namespace hybridkv::testing;
 
 namespace {
 
-FleetQuestion question_at(double rate, std::vector<std::int64_t> gpus, const std::string& simulate = "") {
-  FleetQuestion question{.timed = {.served = {.gpu = "H200"}, .limits = {.output_token = 0.02}, .rate = rate},
+GpuChoiceQuestion question_at(double rate, std::vector<std::int64_t> gpus, const std::string& simulate = "") {
+  GpuChoiceQuestion question{.timed = {.served = {.gpu = "H200"}, .limits = {.output_token = 0.02}, .rate = rate},
                          .gpus = std::move(gpus),
                          .ranks = {1},
                          .scenario_on = {}};
@@ -26,8 +26,8 @@ FleetQuestion question_at(double rate, std::vector<std::int64_t> gpus, const std
     Scenario scenario = read_scenario(parse_scenario(
         "model: Qwen3.5-4B\nengine: {release: vllm-0.33, memory: 20GiB, tensor_parallel: " + std::to_string(ranks) +
             "}\nlimits: {max_model_len: 32768}\nsimulate: {" + simulate + "trace: {max_requests: 150}}\n",
-        "fleet.yaml"));
-    return RankedScenario{.scenario = scenario, .settings = {}, .words = {.scenario = "fleet.yaml", .overrides = {},
+        "choice.yaml"));
+    return RankedScenario{.scenario = scenario, .settings = {}, .words = {.scenario = "choice.yaml", .overrides = {},
                                                                           .values = {}, .replay = {}}};
   };
   return question;
@@ -38,7 +38,7 @@ const std::vector<std::int64_t> to_sixteen{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 }  // namespace
 
 TEST_CASE("golden: of those that hold the fewest are taken, and one fewer was tried and does not") {
-  const FleetAnswer answer = recommend_fleet(question_at(20, to_sixteen));
+  const GpuChoice answer = choose_gpus(question_at(20, to_sixteen));
   REQUIRE(answer.pick);
   const Deployment& pick = answer.tried[*answer.pick];
   CHECK(pick.holds);
@@ -48,15 +48,15 @@ TEST_CASE("golden: of those that hold the fewest are taken, and one fewer was tr
   }));
   CHECK(answer.most_rate.value() >= pick.rate);
   CHECK(answer.share_if_slower <= good_share(pick.cached));
-  const FleetAnswer twice = recommend_fleet(question_at(40, to_sixteen));
+  const GpuChoice twice = choose_gpus(question_at(40, to_sixteen));
   CHECK((!twice.pick || twice.tried[*twice.pick].replicas > pick.replicas));
 }
 
 TEST_CASE("law: a replica's times are those of the whole trace as many times as slowly") {
-  const FleetQuestion question = question_at(20, {4});
-  FleetQuestion both = question;
+  const GpuChoiceQuestion question = question_at(20, {4});
+  GpuChoiceQuestion both = question;
   both.gpus = {4, 8};
-  const FleetAnswer answer = recommend_fleet(both);
+  const GpuChoice answer = choose_gpus(both);
   for (const Deployment& one : answer.tried) {
     Scenario scenario = scenario_of(question.scenario_on(1).scenario, answer.search_of(one).answer, one.candidate);
     const std::vector<AnyCache> caches = planned_caches(scenario);
@@ -69,30 +69,30 @@ TEST_CASE("law: a replica's times are those of the whole trace as many times as 
 }
 
 TEST_CASE("golden: of one number the rate is the highest of its digits that holds") {
-  const FleetAnswer answer = recommend_fleet(question_at(1, {2}));
+  const GpuChoice answer = choose_gpus(question_at(1, {2}));
   REQUIRE(answer.pick);
   CHECK(answer.asks_most_load());
   CHECK_FALSE(answer.most_rate);
   const double rate = answer.tried[*answer.pick].rate;
   CHECK(rate > 1);
-  const FleetAnswer beyond = recommend_fleet(question_at(1.11 * rate, {2, 1024}));
+  const GpuChoice beyond = choose_gpus(question_at(1.11 * rate, {2, 1024}));
   CHECK_FALSE(beyond.tried.front().holds);
 }
 
 TEST_CASE("edge: without limits, and for a closed loop, no GPUs are chosen") {
-  const auto refusal = [](const FleetQuestion& question) {
+  const auto refusal = [](const GpuChoiceQuestion& question) {
     try {
-      recommend_fleet(question);
+      choose_gpus(question);
     } catch (const InputError& error) {
       return std::string(error.what());
     }
     return std::string();
   };
-  FleetQuestion unlimited = question_at(1, {1, 2});
+  GpuChoiceQuestion unlimited = question_at(1, {1, 2});
   unlimited.timed.limits = {};
   CHECK(contains(refusal(unlimited), "--ttft 1s or --tpot 40ms"));
   CHECK(contains(refusal(question_at(1, {1, 2}, "driver: closed_loop, ")), "leave --driver out"));
-  FleetQuestion wide = question_at(1, {3});
+  GpuChoiceQuestion wide = question_at(1, {3});
   wide.ranks = {2};
   CHECK(contains(refusal(wide), "multiple of the 2 ranks"));
 }

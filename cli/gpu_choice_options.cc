@@ -1,4 +1,4 @@
-#include "cli/fleet_options.h"
+#include "cli/gpu_choice_options.h"
 
 #include <fmt/format.h>
 
@@ -60,11 +60,11 @@ bool says_ranks(const ScenarioOptions& options) {
 }
 
 /// The words that name the scenario of so many ranks again, with the clock that it goes by.
-CommandWords timed_words(const ScenarioOptions& options, const SimpleTraffic& traffic, const FleetOptions& fleet,
+CommandWords timed_words(const ScenarioOptions& options, const SimpleTraffic& traffic, const GpuChoiceOptions& asked,
                          const Scenario& scenario) {
   CommandWords words = replayed_words(options, traffic);
   if (!says_memory(options)) words.value_of("engine.memory") = std::to_string(scenario.engine.memory_bytes);
-  const ClockOptions& clock = fleet.clock;
+  const ClockOptions& clock = asked.clock;
   for (const auto& [flag, value] : {std::pair{"--gpu", clock.gpu}, std::pair{"--clock", clock.clock},
                                     std::pair{"--ttft", clock.ttft}, std::pair{"--tpot", clock.tpot},
                                     std::pair{"--price", clock.price}})
@@ -74,7 +74,7 @@ CommandWords timed_words(const ScenarioOptions& options, const SimpleTraffic& tr
 
 }  // namespace
 
-void add_fleet_options(CLI::App& command, FleetOptions& options) {
+void add_gpu_choice_options(CLI::App& command, GpuChoiceOptions& options) {
   add_gpu_options(command, options.clock);
   command.add_option("--gpus", options.gpus,
                      fmt::format("how many there may be: the fewest that keep the limits are taken; of a single number "
@@ -88,7 +88,7 @@ void add_fleet_options(CLI::App& command, FleetOptions& options) {
       ->type_name("PERCENT");
 }
 
-bool chooses_gpus(const FleetOptions& options) {
+bool chooses_gpus(const GpuChoiceOptions& options) {
   if (timed_question(options.clock)) return true;
   for (const auto& [flag, given] : {std::pair{"--gpus", !options.gpus.empty()},
                                     std::pair{"--good-share", !options.good_share.empty()}})
@@ -96,7 +96,7 @@ bool chooses_gpus(const FleetOptions& options) {
   return false;
 }
 
-FleetQuestion fleet_question(const FleetOptions& options, const ScenarioOptions& scenario,
+GpuChoiceQuestion gpu_choice_question(const GpuChoiceOptions& options, const ScenarioOptions& scenario,
                              const SimpleTraffic& traffic,
                              const std::function<RecommendQuestion(const Scenario&)>& settings_for) {
   const std::optional<TimedQuestion> timed = timed_question(options.clock);
@@ -105,7 +105,7 @@ FleetQuestion fleet_question(const FleetOptions& options, const ScenarioOptions&
   if (std::any_of(scenario.flags.begin(), scenario.flags.end(),
                   [](const FlagValue& flag) { return flag.key == "simulate.driver"; }))
     throw InputError("--driver: GPUs are chosen for requests that come by the times of the trace; leave it out");
-  FleetQuestion question{.timed = *timed, .gpus = gpu_numbers(options.gpus.empty() ? usual_gpus : options.gpus),
+  GpuChoiceQuestion question{.timed = *timed, .gpus = gpu_numbers(options.gpus.empty() ? usual_gpus : options.gpus),
                          .ranks = {}, .good_share = good_share_of(options.good_share), .scenario_on = {}};
   const bool are_said = says_ranks(scenario);
   if (are_said) question.ranks = {scenario_on(scenario, timed).engine.tensor_parallel};

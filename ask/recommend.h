@@ -13,6 +13,7 @@
 #include "engines/serve.h"
 #include "planner/evidence.h"
 #include "scenarios/scenario.h"
+#include "search/candidate_choice.h"
 #include "search/recommendation.h"
 #include "simulator/losses/reuse_loss.h"
 

@@ -1,12 +1,17 @@
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "ask/plot/replay_curves.h"
 #include "ask/replay/bound.h"
 #include "base/error.h"
+#include "cli/clock_options.h"
 #include "cli/commands.h"
 #include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
+#include "cli/help_format.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
@@ -23,11 +28,20 @@ struct BoundOptions {
   ScenarioOptions scenario;
   SimpleTraffic traffic;
   OutputOptions output;
+  ClockOptions clock;
   std::int64_t replicas = 1;
 };
 
 int run_bound(const BoundOptions& options) {
-  const std::vector<CompareSetting> settings = any_settings(options.scenario);
+  const std::optional<TimedQuestion> timed = timed_question(options.clock);
+  ScenarioOptions scenario = options.scenario;
+  // Without a memory that is said the cache has what the GPU leaves, as in a replay.
+  if (timed && !says_memory(scenario))
+    scenario.memory = std::to_string(scenario_on(scenario, timed).engine.memory_bytes);
+  if (rates_of(options.clock).size() > 1) throw InputError("--rate: a bound is of one rate; give one factor");
+  if (timed && options.replicas > 1)
+    throw InputError("--replicas bounds what several caches find, --gpu the first token of one; leave one of them out");
+  const std::vector<CompareSetting> settings = any_settings(scenario);
   const TraceSpec& trace = settings.front().scenario.simulate.trace;
   if (trace.file == "-")
     throw InputError("--trace -: standard input can be read once, and a bound reads the trace twice; give a file");
@@ -35,7 +49,7 @@ int run_bound(const BoundOptions& options) {
   {
     Progress progress(options.output.quiet);
     const auto at = [&](int done, int total) { progress.update("bound", "layouts", done, total); };
-    answers = bounds(settings, at, options.replicas);
+    answers = bounds(settings, at, timed, options.replicas);
   }
   write_output(render_bound(answers, trace_text(trace), options.output.format(), options.output.style()));
   return exit_fine;
@@ -57,6 +71,10 @@ void add_bound_command(CLI::App& app, CommandAction& action) {
       ->add_option("--replicas", options->replicas, "of so many caches together, whatever routes between them")
       ->check(whole_number(1, most_replicas))
       ->type_name("R");
+  const std::size_t first = command->get_options().size();
+  add_served_options(*command, options->clock);
+  command->add_option("--rate", options->clock.rate, "requests come so many times as fast: 2x")->type_name("FACTOR");
+  group_since(*command, first, "By the clock: the least mean first token (docs/clock.md)");
   add_output_options(*command, options->output);
   command->footer(with_engines(
       "Lists, say of --pack, --memory or --engines, make a row each, at most eight.\n"
@@ -65,6 +83,7 @@ void add_bound_command(CLI::App& app, CommandAction& action) {
       "  hybridkv bound qwen3.5-397b --pack 5 --memory 40G,80G,160G --trace trace.jsonl\n"
       "  hybridkv bound qwen3.5-397b --pack 1 --engines {today},{tree}\n"
       "  hybridkv bound qwen3.5-397b --pack 1 --replicas 8\n"
+      "  hybridkv bound Qwen3.5-35B-A3B --max-model-len 128k --gpu H200 --requests 500\n"
       "  hybridkv bound qwen3.5-397b --pack 5 --format json | jq '.layouts[0].upper_rate'"));
   command->callback([options, &action] {
     action = [options] {

@@ -28,38 +28,37 @@ double positive(const char* flag, const std::string& text, std::string_view suff
   return value.value;
 }
 
-bool says_memory(const ScenarioOptions& options) {
-  const auto flags = given_flags(options);
-  const bool has_file = !options.scenario.empty() &&
-                        (options.scenario == standard_input || !load_scenario(options.scenario).is_model_alone);
-  return has_file ||
-         std::any_of(flags.begin(), flags.end(), [](const auto& flag) { return flag.first == "--memory"; }) ||
-         std::any_of(options.overrides.begin(), options.overrides.end(), [](const std::string& assignment) {
-           return assignment.starts_with("engine.memory=") || assignment.starts_with("engine.num_blocks=");
-         });
-}
-
 }  // namespace
 
-void add_served_options(CLI::App& command, ClockOptions& options) {
+void add_gpu_options(CLI::App& command, ClockOptions& options) {
   std::vector<std::string> gpus;
   for (const Gpu& gpu : known_gpus()) gpus.emplace_back(gpu.name);
   command.add_option("--gpu", options.gpu, "by the clock: times on this GPU, H200, B200 … (docs/clock.md)")
       ->check(offers({gpus}))
       ->type_name("NAME");
+  command.add_option("--clock", options.clock, "of hybridkv calibrate, in place of the engine's")->type_name("FILE");
+}
+
+void add_served_options(CLI::App& command, ClockOptions& options) {
+  add_gpu_options(command, options);
   command.add_option("--gpus", options.gpus, "of a replica (default: as many as ranks)")
       ->check(whole_number(1, 1'000'000))
       ->type_name("N");
-  command.add_option("--clock", options.clock, "of hybridkv calibrate, in place of the engine's")->type_name("FILE");
 }
 
 void add_clock_options(CLI::App& command, ClockOptions& options) {
   add_served_options(command, options);
+  add_service_options(command, options, "requests come so many times as fast: 2x; a list 0.5x,1x,2x draws the load");
+  add_price_option(command, options);
+}
+
+void add_service_options(CLI::App& command, ClockOptions& options, const char* rates) {
   command.add_option("--ttft", options.ttft, "limit of the first token: 1s, 500ms")->type_name("TIME");
   command.add_option("--tpot", options.tpot, "limit of each further token: 40ms")->type_name("TIME");
-  command
-      .add_option("--rate", options.rate, "requests come so many times as fast: 2x; a list 0.5x,1x,2x draws the load")
-      ->type_name("FACTOR");
+  command.add_option("--rate", options.rate, rates)->type_name("FACTOR");
+}
+
+void add_price_option(CLI::App& command, ClockOptions& options) {
   command.add_option("--price", options.price, "of a GPU and hour, for the price of a million tokens")
       ->type_name("MONEY");
 }
@@ -95,12 +94,29 @@ std::optional<TimedQuestion> timed_question(const ClockOptions& options) {
   return question;
 }
 
+bool says_memory(const ScenarioOptions& options) {
+  const auto flags = given_flags(options);
+  const bool has_file = !options.scenario.empty() &&
+                        (options.scenario == standard_input || !load_scenario(options.scenario).is_model_alone);
+  return has_file ||
+         std::any_of(flags.begin(), flags.end(), [](const auto& flag) { return flag.first == "--memory"; }) ||
+         std::any_of(options.overrides.begin(), options.overrides.end(), [](const std::string& assignment) {
+           return assignment.starts_with("engine.memory=") || assignment.starts_with("engine.num_blocks=");
+         });
+}
+
 Scenario read_scenario_on(const ScenarioOptions& options, const std::optional<TimedQuestion>& timed) {
-  if (!timed || says_memory(options)) return read_scenario(options);
+  Scenario scenario = scenario_on(options, timed);
+  show_notes(scenario.notes);
+  return scenario;
+}
+
+Scenario scenario_on(const ScenarioOptions& options, const std::optional<TimedQuestion>& timed) {
+  if (!timed || says_memory(options)) return read_scenario(scenario_file(options));
   const Gpu& gpu = find_gpu(timed->served.gpu);
   ScenarioOptions with_memory = options;
   with_memory.flags.push_back({"engine.memory", std::to_string(gpu.total_bytes), "--gpu " + timed->served.gpu});
-  Scenario scenario = read_scenario(with_memory);
+  Scenario scenario = read_scenario(scenario_file(with_memory));
   set_memory(scenario.engine, cache_memory(scenario, gpu));
   return scenario;
 }

@@ -8,10 +8,12 @@
 
 #include "ask/plot/engine_curves.h"
 #include "ask/plot/plot_values.h"
+#include "ask/plot/time_curves.h"
 #include "base/error.h"
 #include "base/output_folder.h"
 #include "base/printable.h"
 #include "base/suggest.h"
+#include "cli/clock_options.h"
 #include "cli/commands.h"
 #include "cli/destination_options.h"
 #include "cli/engines.h"
@@ -26,6 +28,7 @@
 #include "report/plot/make_plots.h"
 #include "report/plot/plot_engines.h"
 #include "report/plot/plot_files.h"
+#include "report/plot/plot_times.h"
 #include "report/transfer/transfer_svg.h"
 
 namespace hybridkv {
@@ -39,6 +42,7 @@ struct PlotOptions {
   ScenarioOptions scenario;
   SimpleTraffic traffic;
   DestinationOptions destination;
+  ClockOptions clock;
   std::vector<std::string> kinds;
   std::string folder;
   std::string format = "svg";
@@ -61,6 +65,8 @@ std::vector<PlotKind> kinds_of(const std::vector<std::string>& names) {
     const auto kind = parse_plot_kind(name);
     if (parse_engine_plot_kind(name))
       throw InputError(fmt::format("plot {}: shows engines beside each other; name them: --engines all", name));
+    if (parse_time_plot_kind(name))
+      throw InputError(fmt::format("plot {}: shows times; say on what by --gpu NAME", name));
     if (!kind) {
       const std::vector<std::string> known = kind_names();
       throw InputError(fmt::format("plot {}: no such kind; take one of {}{}", name, fmt::join(known, ", "),
@@ -81,6 +87,10 @@ std::string kind_list() {
   text += help_entry(std::string(to_string(EnginePlotKind::request)), "bytes of one request in every layout, to scale");
   text += help_entry(std::string(to_string(EnginePlotKind::hit_rate)),
                      "hit rate over memory, a curve an engine, with the bound above");
+  text += "\nWith --gpu (default: both; docs/clock.md), of each pack or engine:\n";
+  text += help_entry(std::string(to_string(TimePlotKind::latency)),
+                     "time of a first and of each further token against the load, with and without prefix caching");
+  text += help_entry(std::string(to_string(TimePlotKind::step_time)), "where a step's time goes against the load");
   text += "\nWith --to-set or --to:\n";
   text += help_entry(transfer_kind, "pages of both sides of a transfer, with the runs that are copied between them");
   return text;
@@ -90,6 +100,7 @@ std::string kind_list() {
 std::vector<std::string> offered_kinds() {
   std::vector<std::string> names = kind_names();
   for (const std::string& name : names_of(engine_plot_kind_names)) names.push_back(name);
+  for (const std::string& name : names_of(time_plot_kind_names)) names.push_back(name);
   return names;
 }
 
@@ -115,6 +126,49 @@ std::vector<Plot> engine_plots(const PlotOptions& options) {
       plots.push_back(plot_engine_rates(engine_rates(
           settings, [&](int done, int total) { progress.update("plot", to_string(kind), done, total); })));
   }
+  return plots;
+}
+
+/// What is drawn by a clock: the scenario, or it under each engine.
+std::vector<TimedSetting> timed_settings(const PlotOptions& options, const TimedQuestion& timed) {
+  if (options.scenario.engines.empty()) return {{"", read_scenario_on(options.scenario, timed)}};
+  std::vector<TimedSetting> settings;
+  for (const std::string& release : engine_names(options.scenario.engines)) {
+    ScenarioOptions one = options.scenario;
+    one.release = release;
+    try {
+      settings.push_back({release, scenario_on(one, timed)});
+    } catch (const InputError& error) {
+      write_message(fmt::format("hybridkv: {} is left out: {}", release, error.what()));
+    }
+  }
+  if (settings.empty()) throw InputError("--engines: none of them takes this question; ask one of them by --engine");
+  show_notes(settings.front().scenario.notes);
+  return settings;
+}
+
+std::vector<Plot> time_plots(const PlotOptions& options, const TimedQuestion& timed,
+                             const std::vector<TimedSetting>& settings) {
+  const std::vector<std::string> known = names_of(time_plot_kind_names);
+  std::vector<TimePlotKind> kinds;
+  for (const std::string& name : options.kinds) {
+    const auto kind = parse_time_plot_kind(name);
+    if (!kind)
+      throw InputError(fmt::format("plot {}: no kind that shows times; with --gpu take {}{}", name,
+                                   fmt::join(known, " or "), did_you_mean(name, known)));
+    if (std::find(kinds.begin(), kinds.end(), *kind) == kinds.end()) kinds.push_back(*kind);
+  }
+  if (kinds.empty()) kinds.assign(all_time_plot_kinds.begin(), all_time_plot_kinds.end());
+  std::vector<double> rates = rates_of(options.clock);
+  if (options.clock.rate.empty()) rates.assign(std::begin(usual_rates), std::end(usual_rates));
+  Progress progress(options.quiet);
+  const TimeCurves curves = time_curves(settings, timed, rates, [&](int done, int total) {
+    progress.update("plot", "by the clock", done, total);
+  });
+  for (const std::string& refused : curves.refused) write_message("hybridkv: left out: " + refused);
+  std::vector<Plot> plots;
+  for (const TimePlotKind kind : kinds)
+    plots.push_back(kind == TimePlotKind::latency ? plot_latency(curves) : plot_step_time(curves));
   return plots;
 }
 
@@ -182,11 +236,17 @@ bool take_transfer(PlotOptions& options) {
 int run_plot(PlotOptions options) {
   // Without a scenario the first word is a kind already.
   if (parse_plot_kind(options.scenario.scenario) || parse_engine_plot_kind(options.scenario.scenario) ||
+      parse_time_plot_kind(options.scenario.scenario) ||
       options.scenario.scenario == transfer_kind) {
     options.kinds.insert(options.kinds.begin(), options.scenario.scenario);
     options.scenario.scenario.clear();
   }
   apply_simple_traffic(options.scenario, options.traffic);
+  if (const std::optional<TimedQuestion> timed = timed_question(options.clock)) {
+    const std::vector<TimedSetting> settings = timed_settings(options, *timed);
+    const OutputFolder folder(options.folder);
+    return draw(options, time_plots(options, *timed, settings), inputs_of(settings.front().scenario));
+  }
   const bool only_transfer = options.kinds.size() == 1;
   std::vector<Plot> plots;
   std::vector<std::string> read;  // files
@@ -231,6 +291,11 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
                    "transfer: the scenario that a cache goes to (default: the same one)")
       ->type_name("SCENARIO");
   add_destination_options(*command, options->destination);
+  const std::size_t first = command->get_options().size();
+  add_served_options(*command, options->clock);
+  add_service_options(*command, options->clock,
+                      "loads to draw, times those of the trace: 0.5x,1x,2x (default: from 0.125x to 8x)");
+  group_since(*command, first, "By the clock");
   command->add_option("--output,-o", options->folder, "folder for the files; made where it is missing")
       ->type_name("DIR")
       ->required();
@@ -255,6 +320,8 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
       "  hybridkv plot qwen3.5-397b --pack 1 --engines all -o plots\n"
       "  hybridkv plot qwen3.5-397b transfer --to-set engine.tensor_parallel=8 \\\n"
       "      -o plots\n"
+      "  hybridkv plot Qwen3.5-35B-A3B --max-model-len 128k --gpu H200 --ttft 1s \\\n"
+      "      --pack 1 -o plots\n"
       "  hybridkv plot --model Qwen3.5-4B --memory 12GiB --max-model-len 32k -o plots");
   command->callback([options, &action] { action = [options] { return run_plot(*options); }; });
 }

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "ask/recommend.h"
 #include "ask/recommend_commands.h"
@@ -10,12 +12,15 @@
 #include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
+#include "cli/gpu_choice_options.h"
+#include "cli/help_format.h"
 #include "cli/kernel_options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
+#include "report/recommend/gpu_choice_report.h"
 #include "report/recommend/recommend_engines.h"
 #include "report/recommend/recommend_report.h"
 #include "report/replay/checkpoint_report.h"
@@ -51,6 +56,7 @@ struct RecommendOptions {
   std::optional<std::int64_t> min_kernel_block;
   double give_up_percent = 5;
   SimpleTraffic traffic;
+  GpuChoiceOptions gpu_choice;
   bool checkpoints = false;
   std::vector<std::string> kernels;  ///< files of their cards
   std::vector<KernelCard> cards;     ///< the same, read
@@ -173,7 +179,49 @@ int write_recommendations(const RecommendOptions& options) {
   return exit_of_picks(engines);
 }
 
+/// Which GPUs serve the trace within the limits.
+GpuChoice gpu_choice_of(const RecommendOptions& options) {
+  Progress progress(options.output.quiet);
+  bool noted = false;
+  const auto settings_for = [&](const Scenario& scenario) {
+    // What is assumed of one number of ranks is assumed of the others too.
+    if (!std::exchange(noted, true)) {
+      show_notes(scenario.notes);
+      show_notes(left_out_of_search(scenario));
+    }
+    return question_of(options, scenario);
+  };
+  return choose_gpus(gpu_choice_question(options.gpu_choice, options.scenario, options.traffic, settings_for),
+                         [&](const RecommendProgress& at) {
+                           progress.update("recommend", at.what, static_cast<int>(at.done),
+                                           static_cast<int>(at.total));
+                         });
+}
+
+int write_gpu_choices(const RecommendOptions& options) {
+  const Format format = options.output.format();
+  std::vector<EngineGpuChoice> engines;
+  const auto add = [&](const ScenarioOptions& one) {
+    GpuChoice answer = gpu_choice_of(under(options, one));
+    const std::string release(answer.searches.front().answer.engine.rules->name);
+    engines.push_back({release, std::move(answer), {}});
+    return render_gpu_choice(engines.back(), format, options.output.style());
+  };
+  if (options.scenario.engines.empty() || format == Format::json || format == Format::csv) {
+    write_answers(options.scenario, options.output, add);
+  } else {
+    for (const EngineAnswer& answer : engine_answers(options.scenario, add))
+      if (!answer.refused.empty()) engines.push_back({answer.release, {}, answer.refused});
+    write_output(render_people(gpu_choice_report(engines), format, options.output.style()));
+  }
+  return choice_to_take(engines) ? exit_fine : exit_fault_found;
+}
+
 int run_recommend(const RecommendOptions& options) {
+  const bool of_gpus = chooses_gpus(options.gpu_choice);
+  if (of_gpus && options.checkpoints)
+    throw InputError("--gpu: --checkpoints asks where states are kept, whatever a GPU takes; leave one of them out");
+  if (of_gpus) return write_gpu_choices(options);
   if (options.checkpoints) {
     if (!options.kernels.empty())
       throw InputError("--kernels: --checkpoints asks where states are kept, which no kernel sees; leave one of them "
@@ -271,6 +319,9 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
   add_key(*command, options->scenario, "--requests", "N",
           "only the first ones (default: all, of a made-up trace 2000, of simple traffic 300)");
   add_driver_options(*command, options->scenario);
+  const std::size_t first = command->get_options().size();
+  add_gpu_choice_options(*command, options->gpu_choice);
+  group_since(*command, first, "By the clock: how many GPUs (docs/clock.md)");
   command->add_flag("--checkpoints", options->checkpoints,
                     "only say where states are best kept, and what retention intervals (--retention) find, of one "
                     "pack and one length");
@@ -280,6 +331,8 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
       "The front weighs prompt tokens computed again, bytes of a request, and requests\n"
       "that fit at once. A layout that a kernel of --kernels would corrupt or refuse is\n"
       "picked where there is no other; the exit code is 1 where the pick is corrupted.\n"
+      "With --gpu the settings of the front are replayed by the clock, and the fewest\n"
+      "GPUs are taken that keep --ttft and --tpot; the exit code is 1 where none do.\n"
       "\nExamples:\n"
       "  hybridkv recommend qwen3.5-397b\n"
       "  hybridkv recommend qwen3.5-397b --prompt-tokens 370\n"
@@ -292,6 +345,8 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
       "  hybridkv recommend qwen3.5-397b --pack 5 --mode align --checkpoints \\\n"
       "      --retention all,last,1728\n"
       "  hybridkv recommend qwen3.5-397b --packs 1..5 --kernels mine.card.json\n"
+      "  hybridkv recommend Qwen3.5-35B-A3B --max-model-len 128k --gpu H200 \\\n"
+      "      --gpus 1..16 --ttft 1s --tpot 40ms\n"
       "  hybridkv recommend qwen3.5-397b --kernel-blocks 16,32,64 \\\n"
       "      --min-kernel-block 64 --format json"));
   command->callback([options, &action] {

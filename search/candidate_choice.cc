@@ -83,6 +83,18 @@ void choose_pick(Recommendation& result, const PickLimits& limits) {
   });
 }
 
+std::vector<std::size_t> spread_of_front(const Recommendation& result, std::size_t most) {
+  const std::vector<std::size_t>& front = result.front;
+  if (front.size() <= most) return front;
+  std::vector<std::size_t> spread;
+  const std::size_t steps = most - 1;
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    const bool on_grid = (i * steps) % (front.size() - 1) < steps || i == front.size() - 1;
+    if (on_grid || front[i] == result.pick || front[i] == result.default_candidate) spread.push_back(front[i]);
+  }
+  return spread;
+}
+
 void add_what_if(Recommendation& result, Assumption assumption, double value, const std::vector<Candidate>& changed,
                  const PickLimits& limits) {
   add_what_if_of(result, assumption, value, changed, least_concurrency(result, changed, limits), limits);

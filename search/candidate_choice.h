@@ -44,6 +44,10 @@ std::size_t heedless_pick(const Recommendation& result, const PickLimits& limits
 /// candidate is eligible.
 void choose_pick(Recommendation& result, const PickLimits& limits);
 
+/// Positions of `most` candidates of the front, >= 2, evenly spaced, with pick and default where they are none of them;
+/// the whole front where it is no longer.
+std::vector<std::size_t> spread_of_front(const Recommendation& result, std::size_t most);
+
 /// Adds the pick among candidates whose objectives were changed; they keep their positions.
 void add_what_if(Recommendation& result, Assumption assumption, double value, const std::vector<Candidate>& changed,
                  const PickLimits& limits);

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "ask/clock/kept_limits.h"
+
 namespace hybridkv {
 
 std::optional<double> LoadCurve::most_rate(double share) const {
   if (!timed.limits.any()) return std::nullopt;
   std::optional<double> most;
   for (const LoadPoint& point : points) {
-    if (point.good_share() < share) break;
+    if (good_share(point.cached) < share) break;
     most = point.rate;
   }
   return most;

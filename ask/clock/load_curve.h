@@ -14,12 +14,6 @@ struct LoadPoint {
   double offered = 0;   ///< requests a second
   ServedTimes cached;
   ServedTimes uncached;
-
-  /// Share of the requests within the limits.
-  double good_share() const {
-    const auto all = static_cast<double>(cached.requests());
-    return all == 0 ? 0 : static_cast<double>(cached.good_requests()) / all;
-  }
 };
 
 /// Latency against load, of one cache.

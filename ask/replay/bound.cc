@@ -42,10 +42,19 @@ void bound(BoundAnswer& answer, const Scenario& scenario, std::int64_t replicas)
   add_found(answer.layout, replayed);
 }
 
+void bound_time(BoundAnswer& answer, const Scenario& scenario, const TimedQuestion& timed) {
+  try {
+    answer.time = time_bound(scenario, timed);
+  } catch (const InputError& error) {
+    answer.no_time = first_line(error.what());
+  }
+}
+
 }  // namespace
 
 std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
-                                const std::function<void(int done, int total)>& on_progress, std::int64_t replicas) {
+                                const std::function<void(int done, int total)>& on_progress,
+                                const std::optional<TimedQuestion>& timed, std::int64_t replicas) {
   for (const CompareSetting& setting : settings)
     refuse_typed_list(setting.scenario, "limits.max_model_len", setting.scenario.limits.max_model_lens,
                       "simulate --upper-bounds");
@@ -55,12 +64,17 @@ std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
     BoundAnswer& answer = answers.emplace_back(BoundAnswer{.name = setting.name});
     try {
       bound(answer, setting.scenario, replicas);
+      if (timed) bound_time(answer, setting.scenario, *timed);
     } catch (const SpecError& error) {
       const InputError refusal = located(scenario_error(error), setting.scenario);
       answer.refused = first_line(refusal.what());
       if (settings.size() == 1) throw refusal;
     }
   }
+  const auto has_time = [](const BoundAnswer& one) { return one.time.has_value(); };
+  const bool any_time = std::any_of(answers.begin(), answers.end(), has_time);
+  for (const BoundAnswer& answer : answers)
+    if (!any_time && !answer.no_time.empty()) throw InputError(answer.no_time);
   if (std::all_of(answers.begin(), answers.end(), [](const BoundAnswer& one) { return !one.refused.empty(); }))
     throw InputError(fmt::format("no layout has a bound; of {}: {}", answers.front().name, answers.front().refused));
   return answers;

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ask/clock/time_bound.h"
 #include "ask/compare/compare_settings.h"
 #include "ask/replay/layout_bound.h"
 
@@ -18,14 +20,17 @@ struct BoundAnswer {
   std::string router;                   ///< of a fleet: that finds most, which the layout counts as feasible
   std::int64_t found_tokens = 0;        ///< by the engine's rules, replayed; of a fleet, sent round robin
   std::int64_t token_exact_tokens = 0;  ///< in endless memory, token by token
+  std::optional<TimeBound> time;        ///< by a clock, where one is asked for
+  std::string no_time;                  ///< why there is none, though one is asked for
 };
 
 /// The bounds of every setting beside what its engine finds, one request at a time, at the longest length; of so many
-/// replicas together, whatever routes between them.
+/// replicas together, whatever routes between them. With `timed`, of one replica, also the least mean first token of
+/// each, and that of a replay by the times of the trace.
 /// Throws InputError where no setting has a bound, for several lengths that were typed, and for errors in the trace; as
 /// check_order, where a figure is above one that it cannot pass.
 std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
                                 const std::function<void(int done, int total)>& on_progress = {},
-                                std::int64_t replicas = 1);
+                                const std::optional<TimedQuestion>& timed = {}, std::int64_t replicas = 1);
 
 }  // namespace hybridkv

@@ -36,6 +36,7 @@ enum class SeriesStyle {
   context,    ///< a thin light line behind the one that a facet is about
   bar,        ///< from 0 upwards, around its place on the x axis
   area,       ///< from 0 upwards, filled
+  band,       ///< light, from the first column up to the sum of all: between which values another series may lie
 };
 
 /// One series of a panel. Bars and areas are stacked by summing columns: the whole first, its parts after it.

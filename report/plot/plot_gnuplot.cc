@@ -117,7 +117,8 @@ std::size_t position_of(const std::string& name, const Table& table) {
 /// A cell as the number it is; nothing for an empty one.
 std::optional<double> number_of(const Cell& cell) {
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*count);
-  if (const auto* real = std::get_if<Real>(&cell)) return real->value;
+  if (const auto* real = std::get_if<Real>(&cell))
+    return std::isnan(real->value) ? std::nullopt : std::optional(real->value);
   if (const auto* percent = std::get_if<Percent>(&cell))
     return std::isnan(percent->value) ? std::nullopt : std::optional(percent->value);
   expects(std::holds_alternative<std::monostate>(cell), "plotted columns hold numbers");
@@ -142,6 +143,12 @@ std::vector<std::pair<double, double>> points_of(const PlotPanel& panel, const P
   return points;
 }
 
+/// Of a band what it begins at.
+PlotSeries lower_edge(PlotSeries series) {
+  series.columns.resize(1);
+  return series;
+}
+
 /// Scales of a panel's axes, from the points of all its series.
 std::pair<AxisScale, AxisScale> scales_of(const PlotPanel& panel, const Table& table, const PanelBox& box) {
   std::vector<double> x, y;
@@ -150,6 +157,9 @@ std::pair<AxisScale, AxisScale> scales_of(const PlotPanel& panel, const Table& t
       x.push_back(at);
       y.push_back(value);
     }
+  for (const PlotSeries& series : panel.series)
+    if (series.style == SeriesStyle::band)
+      for (const auto& [at, value] : points_of(panel, lower_edge(series), table)) y.push_back(value);
   const int room = box.is_facet ? most_ticks / 2 : most_ticks;
   return {axis_scale(panel.x, x, room), axis_scale(panel.y, y, room)};
 }
@@ -196,6 +206,8 @@ std::string look_of(const PlotSeries& series, std::size_t looks, std::size_t poi
       return fmt::format("with boxes lc rgb '{}' fs solid 1 border lc rgb '#333333'", fill());
     case SeriesStyle::area:
       return fmt::format("with filledcurves y1=0 lc rgb '{}'", fill());
+    case SeriesStyle::band:
+      return fmt::format("with filledcurves lc rgb '{}' fs transparent solid 0.18 noborder", line());
   }
   throw std::logic_error("unknown series style");
 }
@@ -246,8 +258,11 @@ std::string panel_script(const Plot& plot, std::size_t number, const PictureSpec
   script += "plot ";
   for (const PlotSeries& series : panel.series) {
     if (&series != &panel.series.front()) script += ", \\\n     ";
-    script += fmt::format("{} using {}:{} title {} {}", literal(data_file_name(plot, panel.table)),
-                          expression({panel.x_column}, panel.x.divisor), expression(series.columns, panel.y.divisor),
+    const std::string from =
+        series.style == SeriesStyle::band ? expression(lower_edge(series).columns, panel.y.divisor) + ":" : "";
+    script += fmt::format("{} using {}:{}{} title {} {}", literal(data_file_name(plot, panel.table)),
+                          expression({panel.x_column}, panel.x.divisor), from,
+                          expression(series.columns, panel.y.divisor),
                           literal(series.in_legend ? series.title : ""),
                           look_of(series, looks, points_of(panel, series, table).size(), scale, picture.style));
   }

@@ -149,15 +149,7 @@ std::string what_if_sentence(const WhatIf& what_if, const Recommendation& result
 }
 
 std::vector<std::size_t> shown_of_front(const Recommendation& result) {
-  const std::vector<std::size_t>& front = result.front;
-  if (front.size() <= most_shown_rows) return front;
-  std::vector<std::size_t> shown;
-  const std::size_t steps = most_shown_rows - 1;
-  for (std::size_t i = 0; i < front.size(); ++i) {
-    const bool on_grid = (i * steps) % (front.size() - 1) < steps || i == front.size() - 1;
-    if (on_grid || front[i] == result.pick || front[i] == result.default_candidate) shown.push_back(front[i]);
-  }
-  return shown;
+  return spread_of_front(result, most_shown_rows);
 }
 
 std::string front_note(const Recommendation& result, std::size_t candidate) {

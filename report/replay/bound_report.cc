@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <functional>
 
+#include "ask/clock/served_clock.h"
 #include "report/document.h"
 #include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/replay/times_text.h"
 
 namespace hybridkv {
 
@@ -52,6 +54,24 @@ bool is_fleet(const std::vector<BoundAnswer>& answers) {
   return std::any_of(answers.begin(), answers.end(), [](const BoundAnswer& one) { return !one.router.empty(); });
 }
 
+/// "N = 1: a first token after 90.0 ms ± 22 % in the mean, by no policy before 61.2 ms ± 22 %, by the same clock".
+std::string time_text(const BoundAnswer& answer) {
+  const double error = answer.time->timed.served.source.error().first_token_median;
+  return fmt::format("{}: a first token after {} in the mean, by no policy before {}, by the same clock",
+                     layout_name(answer), with_error(answer.time->replayed, error),
+                     with_error(answer.time->least(), error));
+}
+
+/// How the times are made, by which clock.
+std::string time_basis(const TimeBound& time) {
+  return fmt::format(
+      "First tokens, on {} {}: by the times of the trace, replayed with the engine's own rules. By no policy before: "
+      "proven for whatever is kept, in any memory, by the same clock. Every request is given all that an earlier "
+      "prompt began with, and either has the machine for itself, or waits until what each takes of the machine for "
+      "itself is done in the best order; the larger mean holds. {}.", time.timed.gpus(),
+      time.timed.served.gpu, clock_label(time.timed.served));
+}
+
 Document bound_document(const std::vector<BoundAnswer>& answers, const std::string& trace) {
   Document document;
   document.blocks.emplace_back(Heading{"How far from the best possible: " + trace, 1});
@@ -62,9 +82,19 @@ Document bound_document(const std::vector<BoundAnswer>& answers, const std::stri
       verdicts.items.push_back(verdict_text(answer));
     else
       refusals.items.push_back(fmt::format("{} has no bound: {}", answer.name, answer.refused));
+  const TimeBound* timed = nullptr;
+  for (const BoundAnswer& answer : answers) {
+    if (answer.time) {
+      verdicts.items.push_back(time_text(answer));
+      timed = &*answer.time;
+    } else if (!answer.no_time.empty()) {
+      refusals.items.push_back(fmt::format("{} has no times: {}", answer.name, answer.no_time));
+    }
+  }
   document.blocks.emplace_back(std::move(verdicts));
   if (!refusals.items.empty()) document.blocks.emplace_back(std::move(refusals));
   document.blocks.emplace_back(Paragraph{is_fleet(answers) ? fleet_bound_text : bound_text});
+  if (timed) document.blocks.emplace_back(Paragraph{time_basis(*timed)});
   return document;
 }
 
@@ -79,6 +109,15 @@ Table bound_table(const std::vector<BoundAnswer>& answers) {
     return known([=](const Row& row) { return Real{row.layout.rate(std::invoke(tokens, row)), 4}; });
   };
   const auto rate_of = [&](auto member) { return rate(via(&Row::layout, member)); };
+  const auto has_time = [](const Row& row) { return row.time.has_value(); };
+  const bool timed = std::any_of(answers.begin(), answers.end(), has_time);
+  // For people with its unit, for programs in seconds.
+  const auto shown = [&](auto getter) {
+    return where(has_time, [=](const Row& row) { return human_seconds(std::invoke(getter, *row.time)); });
+  };
+  const auto seconds = [&](auto getter) {
+    return where(has_time, [=](const Row& row) { return Real{std::invoke(getter, *row.time), 6}; });
+  };
   return table_of<Row>(
       {{{"name", "layout"}, layout_name},
        {for_programs("evidence"), of(&LayoutBound::evidence)},
@@ -102,7 +141,13 @@ Table bound_table(const std::vector<BoundAnswer>& answers) {
        {{"endless_rate", "endless", "memory"}, rate_of(&LayoutBound::endless_tokens)},
        {for_programs("token_exact_tokens"), known(&Row::token_exact_tokens)},
        {{"token_exact_rate", "token", "by token"}, rate(&Row::token_exact_tokens)},
-       {for_programs("evaluations"), of(&LayoutBound::evaluations)}},
+       {for_programs("evaluations"), of(&LayoutBound::evaluations)},
+       {for_people("first token", "found", Align::right), shown(&TimeBound::replayed), timed},
+       {for_people("no policy", "before", Align::right), shown(&TimeBound::least), timed},
+       {for_programs("first_token_mean_seconds"), seconds(&TimeBound::replayed), timed},
+       {for_programs("least_first_token_mean_seconds"), seconds(&TimeBound::least), timed},
+       {for_programs("alone_first_token_mean_seconds"), seconds(&TimeBound::alone), timed},
+       {for_programs("best_order_first_token_mean_seconds"), seconds(&TimeBound::in_best_order), timed}},
       answers);
 }
 
@@ -111,6 +156,8 @@ std::string render_bound(const std::vector<BoundAnswer>& answers, const std::str
   if (format == Format::csv) return render_csv(bound_table(answers));
   if (format != Format::json) return render_people(bound_document(answers, trace), format, style);
   nlohmann::ordered_json json{{"schema", bound_schema_id}, {"trace", trace}};
+  for (const BoundAnswer& answer : answers)
+    if (answer.time) json["clock"] = clock_label(answer.time->timed.served);
   json["layouts"] = to_json(bound_table(answers));
   return json_text(json);
 }

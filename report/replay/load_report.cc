@@ -2,17 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "ask/clock/kept_limits.h"
 #include "base/number_text.h"
 #include "report/document.h"
 #include "report/field.h"
 #include "report/json_text.h"
+#include "report/replay/times_text.h"
 
 namespace hybridkv {
 
 namespace {
-
-/// Share of the requests that has to keep the limits for a rate to count as kept.
-constexpr double kept_share = 0.99;
 
 Table curve_table(const LoadCurve& curve) {
   using Row = LoadPoint;
@@ -36,7 +35,7 @@ Table curve_table(const LoadCurve& curve) {
        {right("", "p99"),
         [](const Row& row) { return human_seconds(row.cached.first_token.quantile(0.99)); }},
        {right("each further", "token"), mean(&Row::cached, &ServedTimes::output_token)},
-       {right("within", "limits"), [](const Row& row) { return Percent{100 * row.good_share(), 1}; }, limited},
+       {right("within", "limits"), [](const Row& row) { return Percent{100 * good_share(row.cached), 1}; }, limited},
        {right("without caching", "first token"), mean(&Row::uncached, &ServedTimes::first_token)},
        {right("", "further"), mean(&Row::uncached, &ServedTimes::output_token)},
        {for_people("over-", "loaded", Align::left),
@@ -46,7 +45,7 @@ Table curve_table(const LoadCurve& curve) {
        {for_programs("first_token_mean_seconds"), seconds(&Row::cached, &ServedTimes::first_token, 0)},
        {for_programs("first_token_p99_seconds"), seconds(&Row::cached, &ServedTimes::first_token, 0.99)},
        {for_programs("output_token_mean_seconds"), seconds(&Row::cached, &ServedTimes::output_token, 0)},
-       {for_programs("good_share"), [](const Row& row) { return Real{row.good_share(), 6}; }},
+       {for_programs("good_share"), [](const Row& row) { return Real{good_share(row.cached), 6}; }},
        {for_programs("overloaded"), [](const Row& row) { return row.cached.overloaded(); }},
        {for_programs("uncached_first_token_mean_seconds"), seconds(&Row::uncached, &ServedTimes::first_token, 0)},
        {for_programs("uncached_output_token_mean_seconds"), seconds(&Row::uncached, &ServedTimes::output_token, 0)},
@@ -54,28 +53,19 @@ Table curve_table(const LoadCurve& curve) {
       curve.points);
 }
 
-std::string limits_text(const ServiceLimits& limits) {
-  std::string text;
-  if (limits.first_token < std::numeric_limits<double>::infinity())
-    text += fmt::format("a first token after {}", human_seconds(limits.first_token));
-  if (limits.output_token < std::numeric_limits<double>::infinity())
-    text += fmt::format("{}{} for each further one", text.empty() ? "" : " and ", human_seconds(limits.output_token));
-  return text;
-}
-
 std::string verdict(const LoadCurve& curve) {
   const std::string where = fmt::format("{} on {} {}", curve.name, curve.timed.gpus(), curve.timed.served.gpu);
   if (!curve.timed.limits.any())
     return fmt::format("{}: latency against load; with --ttft and --tpot also the most load within them.", where);
-  const std::optional<double> most = curve.most_rate(kept_share);
+  const std::optional<double> most = curve.most_rate(usual_good_share);
   if (!most)
     return fmt::format("{}: at no rate do {:g} % of the requests get {}; take lower rates, or more GPUs.", where,
-                       100 * kept_share, limits_text(curve.timed.limits));
+                       100 * usual_good_share, limits_text(curve.timed.limits));
   const LoadPoint* point = &curve.points.front();
   for (const LoadPoint& one : curve.points)
     if (one.rate == *most) point = &one;
   return fmt::format("{}: {:g} % of the requests get {} up to {:g} times the rate of the trace, {} requests a second"
-                     "{}.", where, 100 * kept_share, limits_text(curve.timed.limits), *most,
+                     "{}.", where, 100 * usual_good_share, limits_text(curve.timed.limits), *most,
                      human_real(point->offered), point == &curve.points.back() ? ", the highest tried" : "");
 }
 
@@ -91,7 +81,7 @@ std::string render_load(const LoadCurve& curve, Format format, const Style& styl
                                 {"gpus", curve.timed.gpus()},
                                 {"clock", clock_label(curve.timed.served)},
                                 {"points", to_json(table)}};
-    if (const auto most = curve.most_rate(kept_share)) json["most_rate_within_limits"] = *most;
+    if (const auto most = curve.most_rate(usual_good_share)) json["most_rate_within_limits"] = *most;
     return json_text(json);
   }
   Document document;

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ask/clock/kept_limits.h"
 #include "base/number_text.h"
 #include "report/field.h"
+#include "report/replay/times_text.h"
 
 namespace hybridkv {
 
@@ -24,11 +26,6 @@ struct TimesRow {
   double per_second(std::int64_t number) const { return span() > 0 ? static_cast<double>(number) / span() : 0; }
   double gpus() const { return static_cast<double>(timed->gpus()); }
   double output_rate() const { return per_second(times->generated_tokens()); }
-  double good_share() const {
-    return times->requests() == 0
-               ? 0
-               : static_cast<double>(times->good_requests()) / static_cast<double>(times->requests());
-  }
   double gpu_hours() const { return gpus() * span() / 3600; }
   /// Money for a million tokens, of which `share` of the whole price is paid.
   std::optional<double> price_of(std::int64_t tokens) const {
@@ -86,7 +83,8 @@ Table service_table(const std::vector<TimesRow>& rows) {
       {{for_people("cache", "", Align::left), &TimesRow::name},
        {right("generated", "tokens/s"), [](const TimesRow& row) { return Real{row.output_rate(), 0}; }},
        {right("", "a GPU"), [](const TimesRow& row) { return Real{row.output_rate() / row.gpus(), 0}; }},
-       {right("requests", "within limits"), [](const TimesRow& row) { return Percent{100 * row.good_share(), 1}; },
+       {right("requests", "within limits"),
+        [](const TimesRow& row) { return Percent{100 * good_share(*row.times), 1}; },
         limited},
        {right("", "of them a second"),
         [](const TimesRow& row) { return Real{row.per_second(row.times->good_requests()), 2}; }, limited},
@@ -115,11 +113,7 @@ Table parts_table(const std::vector<TimesRow>& rows) {
   }
   std::stable_sort(parts.begin(), parts.end(), [](const Row& a, const Row& b) { return a.shares[0] > b.shares[0]; });
   std::vector<Field<Row>> fields{
-      {for_people("part of a step", "", Align::left), [](const Row& row) {
-         std::string name(to_string(row.part));
-         std::replace(name.begin(), name.end(), '_', ' ');
-         return name;
-       }}};
+      {for_people("part of a step", "", Align::left), [](const Row& row) { return part_text(row.part); }}};
   for (std::size_t i = 0; i < rows.size(); ++i)
     fields.push_back({for_people(rows[i].name), [i](const Row& row) { return Percent{row.shares[i], 1}; }});
   return table_of(fields, parts);

@@ -1,6 +1,7 @@
 // Replays by a clock and `hybridkv calibrate`, as a user types them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 
 #include "test_paths.h"
 #include "tests/cli/require_refused.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv::testing;
 
@@ -105,6 +107,51 @@ TEST_CASE("golden: a list of rates draws latency against load, and says the most
   CHECK(curve["most_rate_within_limits"].get<double>() < 40);
   require_refused("simulate " + model + "--rate 1x,2x --driver closed_loop", "leave --driver out");
   require_refused("simulate " + model + "--rate 1x,2x --per-request rows.csv", "give --rate one factor");
+}
+
+TEST_CASE("golden: bound says the least mean first token beside that of a replay, which is what simulate says") {
+  const std::string trace = "--requests 300 ";
+  for (const char* rate : {"", "--rate 30x "}) {
+    const ProgramRun run = run_program("bound " + model + trace + rate + "--format json --quiet 2> /dev/null");
+    CAPTURE(run.output);
+    REQUIRE(run.exit_code == 0);
+    const nlohmann::json answer = nlohmann::json::parse(run.output);
+    const nlohmann::json& layout = answer["layouts"][0];
+    const double least = layout["least_first_token_mean_seconds"].get<double>();
+    const double found = layout["first_token_mean_seconds"].get<double>();
+    CHECK(least > 0.05 * found);
+    CHECK(least <= found);
+    CHECK(least >= layout["alone_first_token_mean_seconds"].get<double>());
+    CHECK(found == doctest::Approx(first_token(times_of(model + rate)["cached"])).epsilon(1e-6));
+    CHECK(answer["clock"].get<std::string>().find("median error") != std::string::npos);
+  }
+  const ProgramRun text = run_program("bound " + model + trace);
+  CHECK(text.output.find("by no policy before ") != std::string::npos);
+  require_refused("bound " + model + "--rate 1x,2x", "give one factor");
+  require_refused("bound " + model + "--requests 50 --engine llama.cpp", "llama.cpp");
+  require_refused("bound --model Qwen3.5-4B --memory 8G --max-model-len 32k --rate 2x", "say on what by --gpu NAME");
+}
+
+TEST_CASE("golden: plot --gpu draws latency against load and where a step's time goes, a curve a pack or an engine") {
+  const ScratchFolder folder;
+  const auto plotted = [&](const std::string& arguments) {
+    return run_program("plot " + model + "--requests 100 --rate 1x,4x --quiet --force -o '" + folder.path.string() +
+                           "' " + arguments,
+                       "PATH=/nowhere");
+  };
+  CHECK(plotted("").exit_code == 4);  // there is no gnuplot at that path
+  const std::string rows = text_of(folder.path / "latency.tsv");
+  CHECK(std::count(rows.begin(), rows.end(), '\n') == 3);
+  CHECK(contains(rows, "uncached_first_token_seconds"));
+  CHECK(contains(text_of(folder.path / "step-time.tsv"), "experts_percent"));
+  const ProgramRun engines = plotted("latency --engines vllm-0.33,sglang-0.5.23,llama.cpp");
+  CHECK(contains(engines.output, "left out: llama.cpp"));
+  CHECK(contains(text_of(folder.path / "latency.tsv"), "first_token_seconds sglang-0.5.23"));
+  const std::string to = "-o '" + folder.path.string() + "' ";
+  const std::string plain = "plot --model Qwen3.5-4B --memory 8G --max-model-len 32k " + to;
+  require_refused(plain + "latency", "say on what by --gpu NAME");
+  require_refused(plain + "--rate 2x", "say on what by --gpu NAME");
+  require_refused("plot " + model + to + "block-size", "with --gpu take latency or step-time");
 }
 
 TEST_CASE("edge: flags of a clock that cannot be are refused, with a way out") {

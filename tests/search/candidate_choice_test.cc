@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace hybridkv;
 
 namespace {
@@ -52,4 +54,16 @@ TEST_CASE("rule: the heedless pick is that of a search without kernels") {
   keep_choices(result.candidates);
   choose_pick(result, limits);
   CHECK(result.pick == 1);
+}
+
+TEST_CASE("rule: of a long front ends, pick and default are among those that stand for it") {
+  Recommendation result;
+  for (std::size_t i = 0; i < 100; ++i) result.front.push_back(i);
+  result.pick = 37;
+  result.default_candidate = 61;
+  const std::vector<std::size_t> spread = spread_of_front(result, 10);
+  CHECK(spread.size() <= 12);
+  for (const std::size_t one : {0, 37, 61, 99}) CHECK(std::find(spread.begin(), spread.end(), one) != spread.end());
+  CHECK(std::is_sorted(spread.begin(), spread.end()));
+  CHECK(spread_of_front(result, 100) == result.front);
 }

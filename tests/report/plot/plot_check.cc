@@ -35,7 +35,7 @@ std::vector<Pixel> expected(const DrawnPanel& drawn, const PlotPanel& panel, con
     for (const std::string& column : series.columns) sum += value_in(table, row, column);
     if (std::isnan(sum)) continue;
     pixels.push_back(drawn.pixel_of(value_in(table, row, panel.x_column) / panel.x.divisor, sum / panel.y.divisor,
-                                    panel.x.logarithmic));
+                                    panel.x.logarithmic, panel.y.logarithmic));
   }
   return pixels;
 }
@@ -127,6 +127,13 @@ void check_series(const DrawnPanel& drawn, const DrawnSeries& series, const Plot
     case SeriesStyle::area:
       check_area(series.polygons, pixels);
       break;
+    case SeriesStyle::band: {
+      check_area(series.polygons, pixels);
+      PlotSeries lower = wanted;
+      lower.columns.resize(1);
+      check_area(series.polygons, expected(drawn, panel, lower, table));
+      break;
+    }
   }
 }
 

@@ -96,7 +96,7 @@ bool read_frame(const pugi::xml_node& path, DrawnPanel& panel) {
 
 }  // namespace
 
-Pixel DrawnPanel::pixel_of(double x, double y, bool logarithmic_x) const {
+Pixel DrawnPanel::pixel_of(double x, double y, bool logarithmic_x, bool logarithmic_y) const {
   const auto along = [](const std::vector<DrawnTick>& ticks, double value, bool logarithmic) {
     if (ticks.size() < 2) throw std::runtime_error("an axis has fewer than two ticks");
     const auto place = [&](double at) { return logarithmic ? std::log2(at) : at; };
@@ -104,7 +104,7 @@ Pixel DrawnPanel::pixel_of(double x, double y, bool logarithmic_x) const {
         (place(value) - place(ticks.front().value)) / (place(ticks.back().value) - place(ticks.front().value));
     return ticks.front().pixel + share * (ticks.back().pixel - ticks.front().pixel);
   };
-  return {along(x_ticks, x, logarithmic_x), along(y_ticks, y, false)};
+  return {along(x_ticks, x, logarithmic_x), along(y_ticks, y, logarithmic_y)};
 }
 
 bool DrawnPlot::says(const std::string& text) const {

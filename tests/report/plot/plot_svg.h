@@ -33,9 +33,9 @@ struct DrawnPanel {
   std::vector<DrawnTick> x_ticks, y_ticks;
   std::vector<DrawnSeries> series;
 
-  /// Pixels of a value by the first and the last tick of its axis; x by factors where it is logarithmic.
+  /// Pixels of a value by the first and the last tick of each axis, by factors where that is logarithmic.
   /// Pre: two ticks.
-  Pixel pixel_of(double x, double y, bool logarithmic_x = false) const;
+  Pixel pixel_of(double x, double y, bool logarithmic_x = false, bool logarithmic_y = false) const;
 };
 
 /// What an SVG of gnuplot shows, read back from its shapes and texts alone.

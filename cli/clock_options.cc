@@ -92,31 +92,52 @@ std::vector<double> rates_of(const ClockOptions& options) {
   return rates;
 }
 
-std::optional<TimedQuestion> timed_question(const ClockOptions& options) {
-  if (options.gpu.empty()) {
-    for (const auto& [flag, given] : {std::pair{"--gpus", options.gpus != 0},
-                                      {"--clock", !options.clock.empty()},
-                                      {"--ttft", !options.ttft.empty()},
-                                      {"--tpot", !options.tpot.empty()},
-                                      {"--rate", !options.rate.empty()},
-                                      {"--price", !options.price.empty()}})
-      if (given) throw InputError(fmt::format("{} belongs to a replay by a clock; say on what by --gpu NAME", flag));
-    return std::nullopt;
-  }
-  TimedQuestion question{.served = {.gpu = options.gpu, .gpus = options.gpus, .file = options.clock}};
-  if (!options.ttft.empty()) question.limits.first_token = duration_of("--ttft", options.ttft);
-  if (!options.tpot.empty()) question.limits.output_token = duration_of("--tpot", options.tpot);
-  question.rate = rates_of(options).front();
-  if (!options.price.empty()) question.price_per_gpu_hour = positive("--price", options.price, "", "");
-  return question;
+namespace {
+
+/// The first of the flags that was given, but for --gpu; null where none was.
+const char* flag_beside_gpu(const ClockOptions& options) {
+  for (const auto& [flag, given] : {std::pair{"--gpus", options.gpus != 0},
+                                    {"--clock", !options.clock.empty()},
+                                    {"--ttft", !options.ttft.empty()},
+                                    {"--tpot", !options.tpot.empty()},
+                                    {"--rate", !options.rate.empty()},
+                                    {"--price", !options.price.empty()}})
+    if (given) return flag;
+  return nullptr;
 }
 
-Scenario read_scenario_on(const ScenarioOptions& options, const std::optional<TimedQuestion>& timed) {
-  if (!timed || says_memory(options)) return read_scenario(options);
-  const Gpu& gpu = find_gpu(timed->served.gpu);
+void lay_over(TimedQuestion& question, const ClockOptions& options) {
+  if (!options.gpu.empty()) question.served.gpu = options.gpu;
+  if (const char* const flag = flag_beside_gpu(options); flag && !question.is_asked())
+    throw InputError(fmt::format("{} belongs to a replay by a clock; say on what by --gpu NAME", flag));
+  if (options.gpus != 0) question.served.gpus = options.gpus;
+  if (!options.clock.empty()) question.served.file = options.clock;
+  if (!options.ttft.empty()) question.limits.first_token = duration_of("--ttft", options.ttft);
+  if (!options.tpot.empty()) question.limits.output_token = duration_of("--tpot", options.tpot);
+  if (!options.rate.empty()) question.rate = rates_of(options).front();
+  if (!options.price.empty()) question.price_per_gpu_hour = positive("--price", options.price, "", "");
+}
+
+}  // namespace
+
+void refuse_clock(const ClockOptions& options) {
+  if (const char* const flag = flag_beside_gpu(options); flag && options.gpu.empty())
+    throw InputError(fmt::format("{} belongs to a replay by a clock; say on what by --gpu NAME", flag));
+  if (!options.gpu.empty())
+    throw InputError("--gpu needs a model, whose steps take time; name a SCENARIO or give --model");
+}
+
+Scenario read_scenario_on(const ScenarioOptions& options, const ClockOptions& clock) {
+  if (clock.gpu.empty() || says_memory(options)) {
+    Scenario scenario = read_scenario(options);
+    lay_over(scenario.simulate.clock, clock);
+    return scenario;
+  }
+  const Gpu& gpu = find_gpu(clock.gpu);
   ScenarioOptions with_memory = options;
-  with_memory.flags.push_back({"engine.memory", std::to_string(gpu.total_bytes), "--gpu " + timed->served.gpu});
+  with_memory.flags.push_back({"engine.memory", std::to_string(gpu.total_bytes), "--gpu " + clock.gpu});
   Scenario scenario = read_scenario(with_memory);
+  lay_over(scenario.simulate.clock, clock);
   set_memory(scenario.engine, cache_memory(scenario, gpu));
   return scenario;
 }

@@ -22,14 +22,15 @@ void add_served_options(CLI::App& command, ClockOptions& options);
 /// Adds --gpu, --gpus, --clock, --ttft, --tpot, --rate and --price to a command.
 void add_clock_options(CLI::App& command, ClockOptions& options);
 
-/// What they ask; nothing without --gpu. Throws InputError for values that are none, and for the others without --gpu.
-std::optional<TimedQuestion> timed_question(const ClockOptions& options);
-
 /// The rates of --rate; several draw a curve of load. Throws InputError for what is none.
 std::vector<double> rates_of(const ClockOptions& options);
 
-/// The scenario of a command with a GPU: where nobody says the memory of the cache, what the GPU has left beside the
-/// model's weights. Throws as read_scenario, and InputError where nothing is left.
-Scenario read_scenario_on(const ScenarioOptions& options, const std::optional<TimedQuestion>& timed);
+/// The scenario of a command with a GPU, the flags laid over what it says of its clock: where nobody says the memory of
+/// the cache, what the GPU has left beside the model's weights. Throws as read_scenario, and InputError where nothing
+/// is left, for values that are none, and for flags of a clock where neither they nor the scenario say a GPU.
+Scenario read_scenario_on(const ScenarioOptions& options, const ClockOptions& clock);
+
+/// Throws InputError for any of the flags on a cache without a model, whose steps take no time.
+void refuse_clock(const ClockOptions& options);
 
 }  // namespace hybridkv

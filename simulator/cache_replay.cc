@@ -27,6 +27,11 @@ class BlockCacheReplay final : public CacheReplay {
     if (ledger_) ledger_->watch(simulation_);
     if (spec.on_event) recorder_.watch(simulation_);
     if (spec.counts_copies) simulation_.count_copies();
+    if (spec.on_shape)
+      simulation_.after_schedule = [this, before = simulation_.after_schedule, tell = spec.on_shape] {
+        if (before) before();
+        tell(simulation_.scheduler().step_parts());
+      };
   }
   void consume(const TraceBatch& batch) override { simulation_.consume(batch); }
   void finish() override { stats_ = simulation_.finish(); }

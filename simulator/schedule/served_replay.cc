@@ -61,13 +61,13 @@ void ServedReplay::submit(const TraceRequest& request, std::optional<std::int64_
 // One step, or as many equal ones as begin before `until`.
 void ServedReplay::step(double until) {
   step_start_ = now_;
-  const StepBatch batch = loop_.next();
+  loop_.next();
   std::int64_t steps = loop_.most_steps();
   if (steps > 1 && until - now_ < std::numeric_limits<double>::max()) {
-    const double one = driver_.clock->seconds(loop_.middle(batch, 1));
+    const double one = driver_.clock->seconds(loop_.middle(1));
     steps = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil((until - now_) / one)), 1, steps);
   }
-  const StepParts parts = driver_.clock->parts(loop_.middle(batch, steps));
+  const StepParts parts = driver_.clock->parts(loop_.middle(steps));
   times_.add_steps(parts, static_cast<double>(steps));
   now_ += parts.total() * static_cast<double>(steps);
   loop_.complete(steps);

@@ -89,7 +89,7 @@ TEST_CASE("golden: the commands of docs/losses.md print what it shows") { requir
 
 TEST_CASE("golden: the commands of docs/policies.md print what it shows") { require_printed("docs/policies.md", 1); }
 
-TEST_CASE("golden: the commands of docs/clock.md print what they show") { require_printed("docs/clock.md", 4); }
+TEST_CASE("golden: the commands of docs/clock.md print what they show") { require_printed("docs/clock.md", 5); }
 TEST_CASE("golden: the commands of docs/boot.md print what it shows") { require_printed("docs/boot.md", 1); }
 
 TEST_CASE("golden: the commands of docs/doctor.md print what it shows") { require_printed("docs/doctor.md", 4); }

@@ -119,7 +119,7 @@ void add_calibrate_command(CLI::App& app, CommandAction& action) {
       "  hybridkv calibrate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k \\\n"
       "      --bench short.json --bench long.json -o clock.json\n"
       "  hybridkv calibrate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k \\\n"
-      "      --forward forward.json -o clock.json\n"
+      "      --forward forward.json -o by-steps.json\n"
       "  hybridkv calibrate --rows measured.csv --models models.csv");
   command->callback([options, &action] { action = [options] { return run_calibrate(*options); }; });
 }

@@ -4,6 +4,7 @@
 
 #include "ask/clock/calibrate.h"
 #include "ask/clock/clock_score.h"
+#include "base/error.h"
 #include "base/output_file.h"
 #include "base/printable.h"
 #include "cli/clock_options.h"
@@ -11,7 +12,9 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
+#include "cli/trace_options.h"
 #include "report/calibrate_report.h"
+#include "scenarios/number.h"
 
 namespace hybridkv {
 
@@ -20,7 +23,7 @@ namespace {
 struct CalibrateOptions {
   ScenarioOptions scenario;
   ClockOptions clock;
-  std::vector<std::string> benches;
+  std::vector<std::string> benches, forwards;
   std::string rows, models, recipes;
   bool fit = false;
   std::string output_file;
@@ -33,12 +36,21 @@ void write_clock(const CalibrateOptions& options, const ClockFile& clock, const 
   write_file(options.output_file, clock_text(clock));
 }
 
+double chance_of(const FlagValue& flag) {
+  const ParsedReal chance = parse_real(flag.value);
+  if (!chance.problem.empty() || chance.value > 1)
+    throw InputError(fmt::format("{}: is a chance from 0 to 1", flag.shown));
+  return chance.value;
+}
+
 int run_rows(const CalibrateOptions& options) {
   if (options.models.empty())
     throw InputError("--rows: what the models of the table compute is said by --models FILE (docs/clock.md)");
-  const RowFiles files{.rows = options.rows,
-                       .models = options.models,
-                       .recipes = options.recipes.empty() ? std::nullopt : std::optional(options.recipes)};
+  RowFiles files{.rows = options.rows,
+                 .models = options.models,
+                 .recipes = options.recipes.empty() ? std::nullopt : std::optional(options.recipes)};
+  if (const FlagValue* const chance = flag_of(options.scenario, "simulate.acceptance"))
+    files.acceptance = chance_of(*chance);
   const std::vector<MeasuredRow> rows = read_measured_rows(files);
   if (!options.fit) {
     write_output(render_clock_score(score_clocks(rows), options.output.format(), options.output.style()));
@@ -56,17 +68,19 @@ int run_calibrate(const CalibrateOptions& options) {
                                     {"--models", !options.models.empty()},
                                     {"--recipes", !options.recipes.empty()}})
     if (given) throw InputError(fmt::format("{} belongs to a table of measured runs; give it by --rows FILE", flag));
-  const std::optional<TimedQuestion> timed = timed_question(options.clock);
-  if (!timed) throw InputError("say on what the model is served by --gpu NAME, or give a table of runs by --rows FILE");
-  CalibrateQuestion question{.scenario = read_scenario_on(options.scenario, timed),
-                             .served = timed->served,
-                             .benches = options.benches};
-  if (!options.output_file.empty() && options.benches.empty())
-    throw InputError("--output: there is nothing to calibrate by; give load tests by --bench FILE");
+  CalibrateQuestion question{.scenario = read_scenario_on(options.scenario, options.clock),
+                             .benches = options.benches,
+                             .forwards = options.forwards};
+  if (!question.scenario.simulate.clock.is_asked())
+    throw InputError("say on what the model is served by --gpu NAME, or give a table of runs by --rows FILE");
+  if (!options.output_file.empty() && options.benches.empty() && options.forwards.empty())
+    throw InputError("--output: there is nothing to calibrate by; give load tests by --bench FILE, or steps by "
+                     "--forward FILE");
   const CalibrateAnswer answer = calibrate(question);
   if (!options.output_file.empty()) {
     std::vector<std::string> inputs = inputs_of(question.scenario);
     inputs.insert(inputs.end(), options.benches.begin(), options.benches.end());
+    inputs.insert(inputs.end(), options.forwards.begin(), options.forwards.end());
     write_clock(options, answer.served.source, inputs);
   }
   write_output(render_calibrate(answer, options.output.format(), options.output.style()));
@@ -80,8 +94,13 @@ void add_calibrate_command(CLI::App& app, CommandAction& action) {
   const auto options = std::make_shared<CalibrateOptions>();
   add_scenario_options(*command, options->scenario);
   add_served_options(*command, options->clock);
+  add_acceptance_option(*command, options->scenario);
   command
       ->add_option("--bench", options->benches, "result of a load test of the server, JSON; may be repeated")
+      ->type_name("FILE");
+  command
+      ->add_option("--forward", options->forwards,
+                   "result of the engine's benchmark of forward passes over simulate --shapes; may be repeated")
       ->type_name("FILE");
   command->add_option("--output,-o", options->output_file, "the clock, for --clock of other commands")
       ->type_name("FILE");
@@ -99,6 +118,8 @@ void add_calibrate_command(CLI::App& app, CommandAction& action) {
       "  hybridkv calibrate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k\n"
       "  hybridkv calibrate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k \\\n"
       "      --bench short.json --bench long.json -o clock.json\n"
+      "  hybridkv calibrate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k \\\n"
+      "      --forward forward.json -o by-steps.json\n"
       "  hybridkv calibrate --rows measured.csv --models models.csv");
   command->callback([options, &action] { action = [options] { return run_calibrate(*options); }; });
 }

@@ -75,23 +75,39 @@ std::vector<double> rates_of(const ClockOptions& options) {
   return rates;
 }
 
-std::optional<TimedQuestion> timed_question(const ClockOptions& options) {
-  if (options.gpu.empty()) {
-    for (const auto& [flag, given] : {std::pair{"--gpus", options.gpus != 0},
-                                      {"--clock", !options.clock.empty()},
-                                      {"--ttft", !options.ttft.empty()},
-                                      {"--tpot", !options.tpot.empty()},
-                                      {"--rate", !options.rate.empty()},
-                                      {"--price", !options.price.empty()}})
-      if (given) throw InputError(fmt::format("{} belongs to a replay by a clock; say on what by --gpu NAME", flag));
-    return std::nullopt;
-  }
-  TimedQuestion question{.served = {.gpu = options.gpu, .gpus = options.gpus, .file = options.clock}};
+namespace {
+
+/// The first of the flags that was given, but for --gpu; null where none was.
+const char* flag_beside_gpu(const ClockOptions& options) {
+  for (const auto& [flag, given] : {std::pair{"--gpus", options.gpus != 0},
+                                    {"--clock", !options.clock.empty()},
+                                    {"--ttft", !options.ttft.empty()},
+                                    {"--tpot", !options.tpot.empty()},
+                                    {"--rate", !options.rate.empty()},
+                                    {"--price", !options.price.empty()}})
+    if (given) return flag;
+  return nullptr;
+}
+
+void lay_over(TimedQuestion& question, const ClockOptions& options) {
+  if (!options.gpu.empty()) question.served.gpu = options.gpu;
+  if (const char* const flag = flag_beside_gpu(options); flag && !question.is_asked())
+    throw InputError(fmt::format("{} belongs to a replay by a clock; say on what by --gpu NAME", flag));
+  if (options.gpus != 0) question.served.gpus = options.gpus;
+  if (!options.clock.empty()) question.served.file = options.clock;
   if (!options.ttft.empty()) question.limits.first_token = duration_of("--ttft", options.ttft);
   if (!options.tpot.empty()) question.limits.output_token = duration_of("--tpot", options.tpot);
-  question.rate = rates_of(options).front();
+  if (!options.rate.empty()) question.rate = rates_of(options).front();
   if (!options.price.empty()) question.price_per_gpu_hour = positive("--price", options.price, "", "");
-  return question;
+}
+
+}  // namespace
+
+void refuse_clock(const ClockOptions& options) {
+  if (const char* const flag = flag_beside_gpu(options); flag && options.gpu.empty())
+    throw InputError(fmt::format("{} belongs to a replay by a clock; say on what by --gpu NAME", flag));
+  if (!options.gpu.empty())
+    throw InputError("--gpu needs a model, whose steps take time; name a SCENARIO or give --model");
 }
 
 bool says_memory(const ScenarioOptions& options) {
@@ -105,9 +121,23 @@ bool says_memory(const ScenarioOptions& options) {
          });
 }
 
+std::optional<TimedQuestion> timed_question(const ClockOptions& options) {
+  TimedQuestion question;
+  lay_over(question, options);
+  return question.is_asked() ? std::optional(question) : std::nullopt;
+}
+
 Scenario read_scenario_on(const ScenarioOptions& options, const std::optional<TimedQuestion>& timed) {
   Scenario scenario = scenario_on(options, timed);
   show_notes(scenario.notes);
+  return scenario;
+}
+
+Scenario read_scenario_on(const ScenarioOptions& options, const ClockOptions& clock) {
+  std::optional<TimedQuestion> timed;
+  if (!clock.gpu.empty()) timed = timed_question(clock);
+  Scenario scenario = read_scenario_on(options, timed);
+  lay_over(scenario.simulate.clock, clock);
   return scenario;
 }
 

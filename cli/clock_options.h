@@ -44,6 +44,13 @@ bool says_memory(const ScenarioOptions& options);
 /// model's weights. Throws as read_scenario, and InputError where nothing is left.
 Scenario read_scenario_on(const ScenarioOptions& options, const std::optional<TimedQuestion>& timed);
 
+/// The same, the flags laid over what it says of its clock. Throws InputError also for values that are none, and for
+/// flags of a clock where neither they nor the scenario say a GPU.
+Scenario read_scenario_on(const ScenarioOptions& options, const ClockOptions& clock);
+
+/// Throws InputError for any of the flags on a cache without a model, whose steps take no time.
+void refuse_clock(const ClockOptions& options);
+
 /// The same, and what was assumed of it is not said.
 Scenario scenario_on(const ScenarioOptions& options, const std::optional<TimedQuestion>& timed);
 

@@ -274,6 +274,12 @@ FlagValue varied_values(const std::string& flag, const std::string& assignment) 
   return {key, key == "model" ? model_values(values) : list_value(shown, values), shown};
 }
 
+const FlagValue* flag_of(const ScenarioOptions& options, const std::string& key) {
+  const auto found = std::find_if(options.flags.rbegin(), options.flags.rend(),
+                                  [&](const FlagValue& flag) { return flag.key == key; });
+  return found == options.flags.rend() ? nullptr : &*found;
+}
+
 std::string* option_of_key(ScenarioOptions& options, std::string_view key) {
   for (std::size_t i = 0; i < key_flags.size(); ++i)
     if (key_flags[i].key == key) return &(options.*flag_values[i]);

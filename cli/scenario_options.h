@@ -50,6 +50,9 @@ void add_scenario_options(CLI::App& command, ScenarioOptions& options);
 /// What was given to the flag of that key; null where the key has no flag of its own.
 std::string* option_of_key(ScenarioOptions& options, std::string_view key);
 
+/// The last value that was given to a key by a flag of the command itself; null where none was.
+const FlagValue* flag_of(const ScenarioOptions& options, const std::string& key);
+
 /// The command as it was typed, as far as its options were understood: "hybridkv plan --memory 40G".
 std::string typed_command(const CLI::App& command);
 

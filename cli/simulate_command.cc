@@ -34,6 +34,9 @@
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
+#include "clock/forward_file.h"
+#include "clock/shape_counter.h"
+#include "engines/engine.h"
 #include "report/fleet/fleet_report.h"
 #include "report/replay/load_report.h"
 #include "report/replay/simulate_report.h"
@@ -53,6 +56,7 @@ struct SimulateOptions {
   std::optional<std::int64_t> max_batched_tokens;
   std::string per_request;
   std::string record, record_fault;
+  std::string shapes;
   std::string policy, policy_settings;  // a library with a policy of the user's own; empty: none
   Overwrite overwrite = Overwrite::no;
 };
@@ -98,8 +102,7 @@ void take_policy(const SimulateOptions& options, SimulateRequest& request) {
 
 Question bare_question(const SimulateOptions& options) {
   refuse_scenario_flags(options);
-  if (timed_question(options.clock))
-    throw InputError("--gpu needs a model, whose steps take time; name a SCENARIO or give --model");
+  refuse_clock(options.clock);
   Question question{read_simulate_section(options.scenario), {}, false, {}};
   take_policy(options, question.scenario.simulate);
   question.caches = described_caches(options.bare, {options.scenario.cache_mode, options.max_batched_tokens},
@@ -117,8 +120,7 @@ Question planned_question(const SimulateOptions& options) {
   if (options.max_batched_tokens)
     with_budget.flags.push_back({"engine.max_num_batched_tokens", std::to_string(*options.max_batched_tokens),
                                  fmt::format("--max-batched-tokens {}", *options.max_batched_tokens)});
-  const std::optional<TimedQuestion> timed = timed_question(options.clock);
-  Question question{read_scenario_on(with_budget, timed), {}, true, {}};
+  Question question{read_scenario_on(with_budget, options.clock), {}, true, {}};
   take_policy(options, question.scenario.simulate);
   question.caches = planned_caches(question.scenario);
   // Asked for in so many words, one at a time is a closed loop; where nobody says, requests come by their times.
@@ -126,9 +128,9 @@ Question planned_question(const SimulateOptions& options) {
   const std::vector<FlagValue>& flags = options.scenario.flags;
   const bool says_driver = std::any_of(flags.begin(), flags.end(),
                                        [](const FlagValue& flag) { return flag.key == "simulate.driver"; });
-  if (timed && says_driver && driver.kind == DriverKind::one_at_a_time)
+  if (question.scenario.simulate.clock.is_asked() && says_driver && driver.kind == DriverKind::one_at_a_time)
     driver = {.kind = DriverKind::closed_loop, .in_flight = 1, .cost = driver.cost};
-  if (timed) question.timed = set_clock(question.scenario, question.caches.front(), *timed);
+  question.timed = set_clock(question.scenario, question.caches.front());
   return question;
 }
 
@@ -170,6 +172,37 @@ class RecordFile {
   std::optional<FaultPlanter> planter_;
 };
 
+/// The steps of the replay that take most of its time, and such as tell the numbers of a clock apart. What to do with
+/// them is said on standard error.
+void write_shapes(const SimulateOptions& options, const Question& question, const ShapeCounter& counter) {
+  constexpr std::size_t most_counted = 12;
+  const CacheGeometry& cache = std::get<CacheGeometry>(question.caches.front());
+  std::vector<StepShape> shapes = counter.most(most_counted);
+  const std::int64_t longest = cache.scheduler.max_model_len.value_or(question.scenario.limits.max_model_lens.front());
+  for (const StepShape& shape : telling_shapes(cache.scheduler.most_running(), longest, cache.speculative_tokens))
+    if (std::none_of(shapes.begin(), shapes.end(), [&](const StepShape& one) { return one.parts == shape.parts; }))
+      shapes.push_back(shape);
+  refuse_overwriting(options.shapes, {options.overwrite, inputs_of(question.scenario)});
+  write_file(options.shapes, shapes_text(shapes));
+  const auto command = engine_of(rules_of(question.caches.front())).clock->forward;
+  show_notes({fmt::format("{} has {} steps of this replay and such as tell a clock's numbers apart; measure them by\n  "
+                          "{}\nand give the result to hybridkv calibrate --forward forward.json", options.shapes,
+                          shapes.size(), command(question.scenario.model.name, options.shapes, "forward.json"))});
+}
+
+/// Throws InputError where --shapes cannot be answered.
+void check_shapes(const SimulateOptions& options, const Question& question) {
+  if (options.shapes.empty()) return;
+  if (!question.timed) throw InputError("--shapes chooses steps by the time they take; say on what by --gpu NAME");
+  if (question.caches.size() > 1)
+    throw InputError(fmt::format("--shapes writes the steps of one cache, here are {}; choose one, say with --pack",
+                                 question.caches.size()));
+  const Engine& engine = engine_of(rules_of(question.caches.front()));
+  if (!std::holds_alternative<CacheGeometry>(question.caches.front()) || engine.clock->forward == nullptr)
+    throw InputError(fmt::format("--shapes is for a benchmark of single steps, which {} does not have; calibrate by "
+                                 "load tests, hybridkv calibrate --bench", engine.rules->title));
+}
+
 /// The answer, with the requests of the first cache written to the file that was asked for.
 SimulateAnswer replayed(const SimulateOptions& options, const Question& question) {
   const SimulateRequest& request = question.scenario.simulate;
@@ -195,6 +228,11 @@ SimulateAnswer replayed(const SimulateOptions& options, const Question& question
     };
   }
   if (recording) watch.on_event = [&](const RecordedEvent& event) { recording->consume(event); };
+  std::optional<ShapeCounter> shapes;
+  if (!options.shapes.empty()) {
+    shapes.emplace(*question.timed->served.clock);
+    watch.on_shape = [&](std::vector<ShapePart> parts) { shapes->add(std::move(parts)); };
+  }
   watch.on_progress = [&](const SweepProgress& at) {
     progress.update("simulate",
                     fmt::format("per cent of the trace, {} requests, {:.0f} a second", at.requests,
@@ -204,6 +242,7 @@ SimulateAnswer replayed(const SimulateOptions& options, const Question& question
   SimulateAnswer answer = simulate({request, question.caches, question.timed}, watch);
   if (rows) rows->finish();
   if (recording) recording->finish();
+  if (shapes) write_shapes(options, question, *shapes);
   if (question.is_planned) add_bounds(answer, question.scenario);
   return answer;
 }
@@ -215,6 +254,7 @@ std::string load_of(const SimulateOptions& options, const Question& question, co
                                  options.clock.rate, question.caches.size()));
   if (!options.per_request.empty() || !options.record.empty())
     throw InputError("--per-request and --record write one replay; give --rate one factor");
+  if (!options.shapes.empty()) throw InputError("--shapes writes the steps of one replay; give --rate one factor");
   if (question.scenario.simulate.driver.kind != DriverKind::open_loop)
     throw InputError("--rate is of requests that come by their times; leave --driver out");
   Progress progress(options.output.quiet);
@@ -252,6 +292,7 @@ std::string answer_of(const SimulateOptions& options) {
   if (!options.record.empty() && question.caches.size() > 1)
     throw InputError(fmt::format("--record writes the events of one cache, here are {}; choose one, say with --pack",
                                  question.caches.size()));
+  check_shapes(options, question);
   try {
     const std::vector<double> rates = rates_of(options.clock);
     const bool has_blocks = std::holds_alternative<CacheGeometry>(question.caches.front());
@@ -300,6 +341,7 @@ void add_scheduler_options(CLI::App& command, SimulateOptions& options) {
           "most running requests (default: 256)");
   add_key(command, options.scenario, "--watermark", "simulate.watermark", "SHARE",
           "share of the pool kept free at admission (default: 0)");
+  add_acceptance_option(command, options.scenario);
   add_key(command, options.scenario, "--retention", "simulate.retention_interval_tokens", "TOKENS",
           "keep checkpoints at multiples of this, 0 only the last one");
   add_key(command, options.scenario, "--match-unit", "simulate.match_unit_tokens", "TOKENS",
@@ -346,6 +388,10 @@ void add_result_options(CLI::App& command, SimulateOptions& options) {
   command.add_option("--record-fault", options.record_fault, "with a fault in it that audit finds")
       ->check(offers({{faults}}))
       ->type_name("FAULT");
+  command
+      .add_option("--shapes", options.shapes,
+                  "write the steps that take most of the time, for the engine's benchmark of forward passes")
+      ->type_name("FILE");
   add_force_option(command, options.overwrite);
 }
 

@@ -81,7 +81,8 @@ SweepQuestion question_of(const SweepOptions& options) {
 }
 
 SweepRows rows_of(const SweepOptions& options, const ScenarioSweep& sweep) {
-  SweepRowSpec spec{.axes = {}, .verified = options.verify, .simulated = options.simulate, .format = format_of(options),
+  SweepRowSpec spec{.axes = {}, .verified = options.verify, .simulated = options.simulate,
+                    .timed = sweep_has_clock(sweep, question_of(options)), .format = format_of(options),
                     .num_points = sweep.num_points(),
                     .identity = fmt::format("hybridkv {}\n{}", program_version(),
                                             sweep_identity(sweep, question_of(options)))};

@@ -15,13 +15,6 @@ namespace hybridkv {
 
 namespace {
 
-/// The last value of a key among the flags.
-const FlagValue* flag_of(const ScenarioOptions& options, const std::string& key) {
-  const auto found = std::find_if(options.flags.rbegin(), options.flags.rend(),
-                                  [&](const FlagValue& flag) { return flag.key == key; });
-  return found == options.flags.rend() ? nullptr : &*found;
-}
-
 std::int64_t simple_requests(const ScenarioOptions& options) {
   const FlagValue* const flag = flag_of(options, "simulate.trace.max_requests");
   if (flag == nullptr) return default_simple_requests;
@@ -104,6 +97,11 @@ void add_policy_options(CLI::App& command, ScenarioOptions& options) {
           "or worth");
   add_key(command, options, "--checkpoint-back", "simulate.checkpoint_back", "N",
           "keep a prompt's last state N checkpoints before its last boundary (default: 0)");
+}
+
+void add_acceptance_option(CLI::App& command, ScenarioOptions& options) {
+  add_key(command, options, "--acceptance", "simulate.acceptance", "CHANCE",
+          "that a draft is right where those before it are, 0 to 1 (default: 0)");
 }
 
 void add_driver_options(CLI::App& command, ScenarioOptions& options) {

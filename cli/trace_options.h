@@ -30,6 +30,9 @@ void add_trace_options(CLI::App& command, ScenarioOptions& options, SimpleTraffi
 /// The same with --requests, in a group of the help of their own: for commands whose answer replays one trace.
 void add_replayed_trace(CLI::App& command, ScenarioOptions& options, SimpleTraffic& traffic);
 
+/// Adds --acceptance to a command whose replays have drafts.
+void add_acceptance_option(CLI::App& command, ScenarioOptions& options);
+
 /// Adds --eviction and --checkpoint-back.
 void add_policy_options(CLI::App& command, ScenarioOptions& options);
 

@@ -31,6 +31,25 @@ struct ClockError {
   bool operator==(const ClockError&) const = default;
 };
 
+/// A forward pass that somebody measured by itself.
+struct MeasuredStep {
+  StepWorkload work;
+  double seconds = 0;  ///< > 0
+};
+
+/// How far predicted steps are from what was measured, in percent of it; of no steps all are 0.
+struct StepError {
+  std::size_t steps = 0;
+  double median = 0;
+  double p90 = 0;
+};
+
+/// The error of a clock's coefficients on measured steps.
+StepError step_error(std::span<const MeasuredStep> steps, const Coefficients& coefficients);
+
+/// The error on steps that a calibration has not seen: one half by the other's. Nothing of four and fewer.
+std::optional<StepError> step_error_apart(const Coefficients& engine, std::span<const MeasuredStep> steps);
+
 /// Measured runs with the steps that a replay of each makes, whatever a step takes.
 class ReplayedRuns {
  public:
@@ -61,6 +80,8 @@ Coefficients fit_coefficients(const ReplayedRuns& runs);
 
 /// The coefficients of an engine moved to one deployment by a run or two of it: four multipliers, of the first token,
 /// of the work of prompts, of launches and of memory, each with a wish to stay 1 that says how well it is known.
-Coefficients calibrated(const Coefficients& engine, const ReplayedRuns& own);
+/// Steps that were measured by themselves tell products, experts and launches apart, which then have multipliers of
+/// their own; of what the CPU does and of the first token they say nothing.
+Coefficients calibrated(const Coefficients& engine, const ReplayedRuns& own, std::span<const MeasuredStep> steps = {});
 
 }  // namespace hybridkv

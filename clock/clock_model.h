@@ -56,10 +56,12 @@ struct ClockModel {
   bool operator==(const ClockModel&) const = default;
 };
 
-/// How GPUs share it.
+/// How GPUs share it. Where more of them share the experts than the heads, requests are shared out to groups of
+/// tensor_parallel GPUs, each with all layers but the routed experts (attention data parallel).
 struct ClockSplit {
-  std::int64_t tensor_parallel = 1;
-  std::int64_t gpus = 1;  ///< that share the routed experts: all of a replica
+  std::int64_t tensor_parallel = 1;  ///< GPUs that share heads, states and dense layers
+  std::int64_t gpus = 1;  ///< that share the routed experts: all of a replica, a multiple of tensor_parallel
+  std::int64_t data_parallel() const { return gpus / tensor_parallel; }
   bool operator==(const ClockSplit&) const = default;
 };
 

@@ -2,135 +2,69 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 namespace hybridkv {
 
+EngineLoop::EngineLoop(const LoopRules& rules, const std::array<std::int64_t, most_windows>& windows)
+    : ranks_(static_cast<std::size_t>(rules.ranks), RankLoop(rules, windows)) {}
+
 void EngineLoop::submit(const LoopRequest& request) {
-  waiting_.push_back({.index = request.index,
-                      .prompt = request.prompt,
-                      .outputs = request.outputs,
-                      .computed = request.found,
-                      .found = request.found});
+  const auto in_flight = [](const RankLoop& rank) { return rank.num_running() + rank.num_waiting(); };
+  std::min_element(ranks_.begin(), ranks_.end(), [&](const RankLoop& a, const RankLoop& b) {
+    return in_flight(a) < in_flight(b);
+  })->submit(request);
+}
+
+bool EngineLoop::idle() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const RankLoop& rank) { return rank.idle(); });
 }
 
 std::int64_t EngineLoop::waiting_tokens() const {
-  std::int64_t tokens = 0;
-  for (const Active& request : waiting_) tokens += request.prompt - request.computed;
-  for (const Active& request : running_) tokens += request.prompt - request.computed;
-  return tokens;
+  std::int64_t sum = 0;
+  for (const RankLoop& rank : ranks_) sum += rank.waiting_tokens();
+  return sum;
 }
 
-double EngineLoop::held_by(const Active& request) const {
-  return static_cast<double>(rules_.reserves_outputs ? request.prompt + request.outputs : request.tokens());
+std::int64_t EngineLoop::num_running() const {
+  std::int64_t sum = 0;
+  for (const RankLoop& rank : ranks_) sum += rank.num_running();
+  return sum;
 }
 
-bool EngineLoop::fits(const Active& request) const {
-  return rules_.cache_tokens <= 0 || running_.empty() || held_ + held_by(request) <= rules_.cache_tokens;
+std::int64_t EngineLoop::num_waiting() const {
+  std::int64_t sum = 0;
+  for (const RankLoop& rank : ranks_) sum += rank.num_waiting();
+  return sum;
 }
 
-// Steps that all decoding requests can take before the cache is full.
-std::int64_t EngineLoop::steps_that_fit() const {
-  if (rules_.cache_tokens <= 0 || rules_.reserves_outputs || decoding_ == 0)
-    return std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(std::max(0.0, rules_.cache_tokens - held_) / static_cast<double>(decoding_));
-}
-
-// Those admitted last give way until the others can take a step; they are computed again with what they had. Did any?
-bool EngineLoop::make_room() {
-  const std::int64_t before = num_running();
-  while (steps_that_fit() < 1 && running_.size() > 1) {
-    Active last = running_.back();
-    running_.pop_back();
-    held_ -= held_by(last);
-    if (last.decodes()) --decoding_;
-    last.outputs -= last.generated;
-    last.prompt += last.generated;
-    last.generated = 0;
-    last.computed = last.found;
-    waiting_.push_front(last);
-    ++seen_;
-  }
-  return num_running() < before;
-}
-
-// Puts tokens of prompts into the step: of running requests first, then of waiting ones.
-bool EngineLoop::take_prompts(StepBatch& batch, bool admits) {
-  std::int64_t budget = rules_.budget - (rules_.prompts_alone ? 0 : decoding_);
-  const auto take = [&](Active& request) {
-    const std::int64_t tokens = std::min(budget, request.prompt - request.computed);
-    const auto q = static_cast<double>(tokens), c = static_cast<double>(request.computed);
-    budget -= tokens;
-    add_prompt(batch, q, c, windows_);
-    request.computed += tokens;
-    if (request.computed == request.prompt) batch.sampled += 1;
-  };
-  for (Active& request : running_)
-    if (budget > 0 && request.computed < request.prompt) take(request);
-  while (admits && budget > 0 && seen_ > 0 && num_running() < rules_.most_running && fits(waiting_.front())) {
-    running_.push_back(waiting_.front());
-    waiting_.pop_front();
-    --seen_;
-    held_ += held_by(running_.back());
-    if (on_admission && !running_.back().began) on_admission(running_.back().index);
-    take(running_.back());
-  }
-  return batch.prompt_tokens > 0;
-}
-
-StepBatch EngineLoop::next() {
-  if (since_poll_ >= rules_.poll_steps || running_.empty()) {
-    seen_ = num_waiting();
-    since_poll_ = 0;
-  }
-  // Nobody is admitted in a step in which somebody gave way.
-  gave_way_ = make_room();
-  StepBatch batch;
-  prompts_ = take_prompts(batch, !gave_way_);
-  decodes_ = decoding_ > 0 && !(prompts_ && rules_.prompts_alone);
-  return batch;
+void EngineLoop::next() {
+  for (RankLoop& rank : ranks_)
+    if (!rank.idle()) rank.next(*this);
 }
 
 std::int64_t EngineLoop::most_steps() const {
-  if (prompts_ || gave_way_) return 1;
-  std::int64_t steps = std::max<std::int64_t>(1, steps_that_fit());
-  for (const Active& request : running_) steps = std::min(steps, request.outputs - request.generated);
-  if (seen_ < num_waiting()) steps = std::min(steps, std::max<std::int64_t>(1, rules_.poll_steps - since_poll_));
+  std::int64_t steps = std::numeric_limits<std::int64_t>::max();
+  for (const RankLoop& rank : ranks_)
+    if (!rank.idle()) steps = std::min(steps, rank.most_steps());
   return steps;
 }
 
-StepBatch EngineLoop::middle(StepBatch batch, std::int64_t steps) const {
-  if (!decodes_) return batch;
-  for (const Active& request : running_)
-    if (request.decodes())
-      add_decode(batch, static_cast<double>(request.tokens()) + static_cast<double>(steps - 1) / 2, windows_);
-  return batch;
+StepBatch EngineLoop::middle(std::int64_t steps) const {
+  StepBatch fullest;
+  double rows = 0;
+  for (const RankLoop& rank : ranks_) {
+    if (rank.idle()) continue;
+    const StepBatch batch = rank.middle(steps);
+    rows += batch.rows();
+    if (batch.rows() > fullest.rows()) fullest = batch;
+  }
+  fullest.elsewhere_rows = rows - fullest.rows();
+  return fullest;
 }
 
 void EngineLoop::complete(std::int64_t steps) {
-  // As if each step were taken by itself: arrivals are looked at every poll_steps steps, whether or not any wait.
-  since_poll_ = prompts_ ? rules_.poll_steps : (since_poll_ + steps - 1) % rules_.poll_steps + 1;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < running_.size(); ++i) {
-    Active& request = running_[i];
-    const double before = held_by(request);
-    if (request.decodes()) {
-      if (decodes_) request.generated += steps;
-    } else if (request.computed == request.prompt) {
-      request.generated = 1;
-      ++decoding_;
-      if (!std::exchange(request.began, true) && on_first_token) on_first_token(request.index);
-    }
-    held_ += held_by(request) - before;
-    if (request.generated >= request.outputs) {
-      held_ -= held_by(request);
-      --decoding_;
-      if (on_end) on_end(request.index);
-    } else {
-      running_[kept++] = request;
-    }
-  }
-  running_.resize(kept);
+  for (RankLoop& rank : ranks_)
+    if (!rank.idle()) rank.complete(steps, *this);
 }
 
 }  // namespace hybridkv

@@ -1,91 +1,40 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <deque>
-#include <functional>
 #include <vector>
 
-#include "clock/step_batch.h"
+#include "clock/rank_loop.h"
 
 namespace hybridkv {
 
-/// How an engine puts steps together.
-struct LoopRules {
-  std::int64_t budget = 8192;       ///< tokens of a step; of prompts alone where they do not run beside others
-  bool prompts_alone = false;       ///< while prompts wait, steps have nothing else
-  std::int64_t poll_steps = 1;      ///< arrivals are seen after so many steps without prompts
-  std::int64_t most_running = 256;  ///< sequences
-  double cache_tokens = 0;          ///< that all running ones may have; 0: no limit
-  bool reserves_outputs = false;    ///< nobody is admitted who might not fit at its end; else the last one gives way
-  bool operator==(const LoopRules&) const = default;
-};
-
-/// A request as far as its time goes.
-struct LoopRequest {
-  std::int64_t index = 0;
-  std::int64_t prompt = 0;     ///< tokens, >= 1
-  std::int64_t found = 0;      ///< of them, that a cache of prefixes had: not computed, but read
-  std::int64_t outputs = 1;    ///< tokens, >= 1
-};
-
-/// The steps that an engine makes of requests, a group of equal ones at a time. It knows no time: whoever drives it
-/// says when requests come.
-class EngineLoop {
+/// The steps that an engine makes of requests, a group of equal ones at a time. Where it has several ranks with
+/// requests of their own (attention data parallel), each puts its part of a step together for itself, and all take it
+/// together, as experts are computed for all of them. It knows no time: whoever drives it says when requests come, and
+/// sets the events that it waits for.
+class EngineLoop : public LoopEvents {
  public:
-  EngineLoop(const LoopRules& rules, const std::array<std::int64_t, most_windows>& windows)
-      : rules_(rules), windows_(windows) {}
+  /// Pre: rules.ranks >= 1.
+  EngineLoop(const LoopRules& rules, const std::array<std::int64_t, most_windows>& windows);
 
-  /// A request joins the queue.
+  /// A request joins the queue of the rank with the fewest.
   void submit(const LoopRequest& request);
-  bool idle() const { return running_.empty() && waiting_.empty(); }
-  std::int64_t num_running() const { return std::ssize(running_); }
-  std::int64_t num_waiting() const { return std::ssize(waiting_); }
+  bool idle() const;
+  std::int64_t num_running() const;
+  std::int64_t num_waiting() const;
   /// Tokens of prompts in it that are neither computed nor found.
   std::int64_t waiting_tokens() const;
 
-  /// What the next step computes. A request alone is served though it does not fit the cache. Pre: not idle.
-  StepBatch next();
+  /// Decides what the next step computes. A request alone is served though it does not fit the cache. Pre: not idle.
+  void next();
   /// So many steps like it follow each other before a request ends or arrivals are looked at; 1 with prompts.
   std::int64_t most_steps() const;
-  /// The batch of `steps` such steps, at their middle: contexts grow by a token a step.
-  StepBatch middle(StepBatch batch, std::int64_t steps) const;
+  /// The batch of `steps` such steps, at their middle: that of the rank with the most rows, for which all wait, beside
+  /// the rows of the others.
+  StepBatch middle(std::int64_t steps) const;
   /// Takes `steps` of them, 1 .. most_steps().
   void complete(std::int64_t steps);
 
-  /// Called in `complete`: a prompt was admitted to a step, its first token is out, it ended.
-  std::function<void(std::int64_t index)> on_admission, on_first_token, on_end;
-
  private:
-  struct Active {
-    std::int64_t index = 0;
-    std::int64_t prompt = 0;     // to be there before it generates: its prompt, and what it had when it gave way
-    std::int64_t outputs = 0;    // still to be generated behind that
-    std::int64_t computed = 0;   // of its prompt, those found included
-    std::int64_t found = 0;
-    std::int64_t generated = 0;  // behind its prompt
-    bool began = false;          // its first token is out
-    bool decodes() const { return generated > 0; }
-    std::int64_t tokens() const { return prompt + generated; }
-  };
-
-  double held_by(const Active& request) const;
-  bool fits(const Active& request) const;
-  std::int64_t steps_that_fit() const;
-  bool make_room();
-  bool take_prompts(StepBatch& batch, bool admits);
-
-  LoopRules rules_;
-  std::array<std::int64_t, most_windows> windows_;
-  std::vector<Active> running_;
-  std::deque<Active> waiting_;
-  std::int64_t seen_ = 0;        // of the waiting ones, those that the engine has looked at
-  std::int64_t since_poll_ = 0;
-  std::int64_t decoding_ = 0;
-  double held_ = 0;              // tokens of the cache
-  bool prompts_ = false;         // of the step at hand: has it prompts,
-  bool decodes_ = false;         // and sequences that generate; did somebody give way before it?
-  bool gave_way_ = false;
+  std::vector<RankLoop> ranks_;
 };
 
 }  // namespace hybridkv

@@ -63,10 +63,10 @@ std::vector<LoadStep> load_steps(const LoadTest& test, const LoopRules& rules,
   for (std::int64_t i = 0; i < test.concurrency; ++i) send();
   std::vector<LoadStep> steps;
   while (!loop.idle()) {
-    const StepBatch batch = loop.next();
+    loop.next();
     const std::int64_t times = loop.most_steps();
     const auto number = static_cast<double>(times);
-    steps.push_back({.batch = loop.middle(batch, times),
+    steps.push_back({.batch = loop.middle(times),
                      .first_token = waiting * number / all,
                      .output_token = rate * number / all,
                      .steps = number});

@@ -21,10 +21,14 @@ struct StepBatch {
   double decoding = 0;          ///< sequences that generate
   double decode_rows = 0;       ///< rows computed of them: more than one of each where drafts are verified
   double decode_context = 0;    ///< sum of the tokens that they read
+  double draft_passes = 0;      ///< runs of the drafter: one for each draft of a sequence
   std::array<double, most_windows> window_decode{};
   double sampled = 0;           ///< sequences of which this step samples a token
   double copied_states = 0;     ///< sequences whose states are copied, in all recurrent layers
   double loaded_seconds = 0;    ///< that loads from other memory take before it
+  double elsewhere_rows = 0;    ///< rows that other ranks compute, with which this one shares the experts
+  /// Rows that this rank computes.
+  double rows() const { return prompt_tokens + decode_rows; }
   bool operator==(const StepBatch&) const = default;
 };
 
@@ -44,10 +48,12 @@ inline void add_prompt(StepBatch& batch, double tokens, double before,
 
 /// Adds a sequence that generates a token behind `context`, and verifies `drafts` more.
 inline void add_decode(StepBatch& batch, double context, const std::array<std::int64_t, most_windows>& windows,
-                       double drafts = 0) {
+                       std::int64_t drafts = 0) {
+  const auto rows = static_cast<double>(1 + drafts);
   batch.decoding += 1;
-  batch.decode_rows += 1 + drafts;
-  batch.sampled += 1 + drafts;
+  batch.decode_rows += rows;
+  batch.sampled += rows;
+  batch.draft_passes = std::max(batch.draft_passes, rows - 1);
   batch.decode_context += context;
   for (std::size_t i = 0; i < most_windows; ++i)
     batch.window_decode[i] += std::min(context, static_cast<double>(windows[i]));

@@ -32,6 +32,9 @@ double expert_kernels(const ClockModel& model, const GpuSpeed& gpu) {
   return gpu.fp4_flops > 0 && model.expert.type != ComputeType::bf16 ? fused_experts : unpacked_experts;
 }
 
+/// Bytes of an element that is sent to the rank of its expert, in 8 bits, and comes back in 16.
+constexpr double sent_bytes = 1, returned_bytes = 2;
+
 double taken(const OperatorWork& work, double flop_eff, double byte_eff) {
   return std::max(work.flop_seconds / flop_eff, work.byte_seconds / byte_eff);
 }
@@ -60,15 +63,16 @@ StepWorkload StepClock::workload(const StepBatch& batch) const {
   const auto ranks = static_cast<double>(split_.tensor_parallel);
   const auto gpus = static_cast<double>(split_.gpus);
   const double bandwidth = gpu_.memory_bytes_per_second;
-  const double rows = batch.prompt_tokens + batch.decode_rows;
+  const double rows = batch.rows();
   const double dense = model_.dense_parameters / ranks;
   work.linears = {2 * dense * rows / gpu_.flops(model_.dense.type), dense * model_.dense.bytes / bandwidth};
   if (model_.experts > 0) {
     const auto experts = static_cast<double>(model_.experts);
     const auto per_token = static_cast<double>(model_.experts_per_token);
     const double share = model_.expert_parameters / experts / gpus;
-    work.experts = {2 * share * per_token * rows / gpu_.flops(model_.expert.type),
-                    share * distinct_experts(experts, per_token, rows) * model_.expert.bytes / bandwidth};
+    const double all_rows = rows + batch.elsewhere_rows;
+    work.experts = {2 * share * per_token * all_rows / gpu_.flops(model_.expert.type),
+                    share * distinct_experts(experts, per_token, all_rows) * model_.expert.bytes / bandwidth};
   }
   const double head = model_.head_parameters / ranks;
   if (batch.sampled > 0)
@@ -112,13 +116,56 @@ StepWorkload StepClock::workload(const StepBatch& batch) const {
         work.layers + eager_latent_layers * latent_layers + eager_state_layers * (work.mixer_layers - latent_layers);
   work.sequences = batch.decoding;
   work.loaded_seconds = batch.loaded_seconds;
-  if (split_.tensor_parallel > 1) {
-    work.allreduces = 2 * work.layers;
-    // A ring moves every element nearly twice, and the measured rate is half of one way of the link.
-    work.link_seconds = work.allreduces * 2 * rows * static_cast<double>(model_.hidden) * 2 * (ranks - 1) / ranks /
-                        (gpu_.link_bytes_per_second / 2);
-  }
+  add_collectives(work, rows);
+  if (batch.draft_passes > 0) add_drafter(work, batch);
   return work;
+}
+
+void StepClock::add_collectives(StepWorkload& work, double rows) const {
+  const auto ranks = static_cast<double>(split_.tensor_parallel), gpus = static_cast<double>(split_.gpus);
+  const auto hidden = static_cast<double>(model_.hidden);
+  // The measured rate is half of one way of the link.
+  const double rate = gpu_.link_bytes_per_second / 2;
+  const double exchanges = split_.data_parallel() > 1 ? static_cast<double>(model_.moe_layers) : 0;
+  if (split_.tensor_parallel > 1) {
+    // A ring moves every element nearly twice.
+    const double allreduces = 2 * work.layers - exchanges;
+    work.allreduces += allreduces;
+    work.link_seconds += allreduces * 2 * rows * hidden * 2 * (ranks - 1) / ranks / rate;
+  }
+  // Rows go to the GPUs of their experts and come back: two halves of an all-reduce, as far as their latency goes.
+  const double reached = std::min(static_cast<double>(model_.experts_per_token), gpus);
+  work.allreduces += exchanges;
+  work.link_seconds +=
+      exchanges * rows / ranks * reached * hidden * (sent_bytes + returned_bytes) * (gpus - 1) / gpus / rate;
+}
+
+// A drafter is taken to be one more layer of the model, with attention where the model has any, and the head: it runs
+// once for each draft, on one row of every sequence.
+void StepClock::add_drafter(StepWorkload& work, const StepBatch& batch) const {
+  StepBatch one;
+  one.decoding = one.decode_rows = one.sampled = batch.decoding;
+  one.decode_context = batch.decode_context;
+  one.window_decode = batch.window_decode;
+  one.elsewhere_rows = batch.decode_rows > 0 ? batch.elsewhere_rows * batch.decoding / batch.rows() : 0;
+  const StepWorkload model = workload(one);
+  const double passes = batch.draft_passes;
+  std::int64_t attention = 0;
+  for (const AttentionWork& layers : model_.attention) attention += layers.layers;
+  const double of_layers = passes / static_cast<double>(std::max<std::int64_t>(1, model_.layers));
+  const double of_attention = passes / static_cast<double>(std::max<std::int64_t>(1, attention));
+  const auto add = [](OperatorWork& to, const OperatorWork& from, double share) {
+    to.flop_seconds += from.flop_seconds * share;
+    to.byte_seconds += from.byte_seconds * share;
+  };
+  add(work.linears, model.linears, of_layers);
+  add(work.experts, model.experts, of_layers);
+  add(work.vocabulary, model.vocabulary, passes);
+  add(work.attention_decode, model.attention_decode, of_attention);
+  work.link_seconds += model.link_seconds * of_layers;
+  for (double StepWorkload::*launches : {&StepWorkload::allreduces, &StepWorkload::layers, &StepWorkload::moe_layers,
+                                         &StepWorkload::quant_layers})
+    work.*launches += model.*launches * of_layers;
 }
 
 StepParts StepClock::parts_of(const StepWorkload& work, const Coefficients& of) {
@@ -143,5 +190,10 @@ StepParts StepClock::parts_of(const StepWorkload& work, const Coefficients& of) 
 }
 
 double StepClock::seconds_of(const StepWorkload& work, const Coefficients& of) { return parts_of(work, of).total(); }
+
+double StepClock::forward_seconds_of(const StepWorkload& work, const Coefficients& of) {
+  const StepParts parts = parts_of(work, of);
+  return parts.total() - parts[StepPart::scheduler] - parts[StepPart::eager];
+}
 
 }  // namespace hybridkv

@@ -20,7 +20,7 @@ enum class StepPart {
   attention_prefill,  ///< pairs of queries and keys of prompts
   states,             ///< states read and written by sequences that generate, and copies of states
   scans,              ///< of prompts through recurrent layers
-  collectives,        ///< two all-reduces a layer where ranks share it
+  collectives,        ///< two all-reduces a layer where ranks share it; rows sent to experts of other ranks and back
   launches,           ///< of kernels, by layer
   eager,              ///< of kernels outside the full graph, where the step has prompts
   scheduler,          ///< of every step and sequence: scheduling, sampling, detokenising
@@ -92,8 +92,13 @@ class StepClock {
 
   static StepParts parts_of(const StepWorkload& work, const Coefficients& coefficients);
   static double seconds_of(const StepWorkload& work, const Coefficients& coefficients);
+  /// Of the forward pass alone, launched as one: without what the CPU does before and behind it.
+  static double forward_seconds_of(const StepWorkload& work, const Coefficients& coefficients);
 
  private:
+  void add_collectives(StepWorkload& work, double rows) const;
+  void add_drafter(StepWorkload& work, const StepBatch& batch) const;
+
   ClockModel model_;
   ClockSplit split_;
   GpuSpeed gpu_;

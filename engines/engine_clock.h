@@ -24,6 +24,8 @@ struct EngineClock {
   bool reserves_outputs = false;  ///< nobody is admitted who might not fit the cache at its end
   double memory_share = 0.9;      ///< of a GPU's memory that weights, cache and what lies beside them may take
   std::string (*bench)(const LoadTestQuestion& question) = nullptr;  ///< the command of its own load test
+  /// The command of its benchmark of forward passes over a file of shapes, with the file of the result; null: none.
+  std::string (*forward)(const std::string& model, const std::string& shapes, const std::string& result) = nullptr;
 };
 
 }  // namespace hybridkv

@@ -147,12 +147,14 @@ void tell(const Watch& to, const SweepProgress& at) {
   to.at("requests", at.requests, static_cast<std::int64_t>(total + 0.5));
 }
 
-Simulated replay(const Scenario& scenario, bool keeps_records, const Watch& to) {
+Simulated replay(Scenario scenario, bool keeps_records, const Watch& to) {
   const auto records = std::make_shared<AnyRecords>();
   SimulateWatch watch;
   if (keeps_records) watch.on_record = [&](const RecordView& record, const ReuseLoss*) { keep(*records, record); };
   watch.on_progress = [&](const SweepProgress& at) { tell(to, at); };
-  SimulateAnswer answer = simulate({scenario.simulate, planned_caches(scenario)}, watch);
+  const std::vector<AnyCache> caches = planned_caches(scenario);
+  const std::optional<TimedAnswer> timed = set_clock(scenario, caches.front());
+  SimulateAnswer answer = simulate({scenario.simulate, caches, timed}, watch);
   add_bounds(answer, scenario);
   return {{render_simulate(answer, Format::json), scenario.notes}, records};
 }

@@ -40,7 +40,8 @@ SweepSize sweep_size(nb::handle scenario, const nb::dict& keys) {
 std::string rows_between(const ScenarioSweep& sweep, const SweepQuestion& question, std::int64_t begin,
                          std::int64_t end, std::int64_t threads, const Watch& to) {
   SweepRowSpec spec{.axes = {}, .verified = question.verify, .simulated = question.simulate,
-                    .format = SweepFormat::jsonl, .num_points = sweep.num_points(),
+                    .timed = sweep_has_clock(sweep, question), .format = SweepFormat::jsonl,
+                    .num_points = sweep.num_points(),
                     .identity = fmt::format("hybridkv {}\n{}", program_version(),
                                             sweep_identity(sweep, question))};
   for (const SweepAxis& axis : sweep.axes()) spec.axes.push_back(axis.path);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/number_text.h"
 #include "report/document.h"
 #include "report/field.h"
@@ -50,6 +52,47 @@ Table runs_table(const CalibrateAnswer& answer) {
       answer.runs);
 }
 
+Table steps_table(const CalibrateAnswer& answer) {
+  using Row = CalibratedStep;
+  const auto off = [](double Row::*predicted) {
+    return [=](const Row& row) { return signed_percent(percent_off(row.*predicted, row.measured.seconds)); };
+  };
+  return table_of<Row>(
+      {{{"step", "step", "", Align::left}, [](const Row& row) { return row.measured.shape.name; }},
+       {for_people("measured", "", Align::right), [](const Row& row) { return human_seconds(row.measured.seconds); }},
+       {for_people("before", "", Align::right), off(&Row::before)},
+       {for_people("now", "", Align::right), off(&Row::after)},
+       {for_people("spread", "of runs", Align::right),
+        [](const Row& row) {
+          return row.measured.spread_percent > 0 ? fmt::format("{:.1f} %", row.measured.spread_percent) : "";
+        }},
+       {for_programs("measured_seconds"), [](const Row& row) { return Real{row.measured.seconds, 6}; }},
+       {for_programs("before_seconds"), [](const Row& row) { return Real{row.before, 6}; }},
+       {for_programs("now_seconds"), [](const Row& row) { return Real{row.after, 6}; }},
+       {for_programs("spread_percent"), [](const Row& row) { return Real{row.measured.spread_percent, 6}; }}},
+      answer.steps);
+}
+
+/// Runs of one step that differ by more are no measurement.
+std::int64_t num_restless(const CalibrateAnswer& answer) {
+  constexpr double most_percent = 0.5;
+  return std::count_if(answer.steps.begin(), answer.steps.end(),
+                       [](const CalibratedStep& step) { return step.measured.spread_percent > most_percent; });
+}
+
+void add_steps(Document& document, const CalibrateAnswer& answer) {
+  std::string text = fmt::format("Forward passes: {:.1f} % off (median; p90 {:.1f} %), before {:.1f} %.",
+                                 answer.step_after.median, answer.step_after.p90, answer.step_before.median);
+  if (answer.step_apart)
+    text += fmt::format(" Steps that a calibration by the other half had not seen: {:.1f} % (p90 {:.1f} %).",
+                        answer.step_apart->median, answer.step_apart->p90);
+  if (const std::int64_t restless = num_restless(answer); restless > 0)
+    text += fmt::format(" Runs of {} differ by more than 0.5 %: let nothing else use the GPU, and measure again.",
+                        human_plural(restless, "step"));
+  document.blocks.emplace_back(Paragraph{text});
+  document.blocks.emplace_back(steps_table(answer));
+}
+
 Table score_table(const std::vector<ClockScore>& scores) {
   using Row = ClockScore;
   const auto of = [](ClockError ClockScore::*score, double ClockError::*figure) {
@@ -73,15 +116,17 @@ Table score_table(const std::vector<ClockScore>& scores) {
 }  // namespace
 
 std::string render_calibrate(const CalibrateAnswer& answer, Format format, const Style& style) {
-  if (format == Format::csv) return render_csv(runs_table(answer));
+  if (format == Format::csv)
+    return render_csv(answer.runs.empty() && !answer.steps.empty() ? steps_table(answer) : runs_table(answer));
   if (format == Format::json) {
     ordered_json json = ordered_json::parse(clock_text(answer.served.source));
     json["runs"] = to_json(runs_table(answer));
+    if (!answer.steps.empty()) json["steps"] = to_json(steps_table(answer));
     if (!answer.commands.empty()) json["commands"] = answer.commands;
     return json_text(json);
   }
   Document document;
-  if (answer.runs.empty()) {
+  if (answer.runs.empty() && answer.steps.empty()) {
     document.blocks.emplace_back(Paragraph{clock_label(answer.served) + "."});
     document.blocks.emplace_back(Paragraph{
         "Two load tests of the running server, minutes each, move it to this deployment; published runs with two of "
@@ -91,12 +136,17 @@ std::string render_calibrate(const CalibrateAnswer& answer, Format format, const
                                            "and --clock FILE wherever there is a --gpu."});
     return render_people(document, format, style);
   }
-  document.blocks.emplace_back(Paragraph{fmt::format(
-      "{}. Its error on them: {:.1f} % of a first token, {:.1f} % of a time per output token (median); before: {:.1f} "
-      "and {:.1f} %.", answer.served.source.basis, answer.served.source.fitted.first_token_median,
-      answer.served.source.fitted.output_token_median, answer.before.first_token_median,
-      answer.before.output_token_median)});
-  document.blocks.emplace_back(runs_table(answer));
+  if (answer.runs.empty()) {
+    document.blocks.emplace_back(Paragraph{answer.served.source.basis + "."});
+  } else {
+    document.blocks.emplace_back(Paragraph{fmt::format(
+        "{}. Its error on load tests: {:.1f} % of a first token, {:.1f} % of a time per output token (median); before: "
+        "{:.1f} and {:.1f} %.", answer.served.source.basis, answer.served.source.fitted.first_token_median,
+        answer.served.source.fitted.output_token_median, answer.before.first_token_median,
+        answer.before.output_token_median)});
+    document.blocks.emplace_back(runs_table(answer));
+  }
+  if (!answer.steps.empty()) add_steps(document, answer);
   return render_people(document, format, style);
 }
 
@@ -109,6 +159,10 @@ std::string render_clock_score(const std::vector<ClockScore>& scores, Format for
       "Errors of predicted mean times, in percent of the measured ones: by the clock of the engine alone, and with two "
       "runs of each deployment, on its others."});
   document.blocks.emplace_back(table);
+  if (scores.back().name != "all")
+    document.blocks.emplace_back(Paragraph{
+        "No clock is fitted to runs with drafts, whose acceptance nobody wrote down (--acceptance says what it is "
+        "taken for), nor to attention data parallel; neither counts among all."});
   return render_people(document, format, style);
 }
 

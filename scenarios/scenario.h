@@ -9,6 +9,7 @@
 #include "planner/engine_spec.h"
 #include "planner/model_spec.h"
 #include "scenarios/source_map.h"
+#include "scenarios/timed_question.h"
 #include "simulator/schedule/scheduler_settings.h"
 #include "simulator/schedule/simulation.h"
 #include "simulator/trace/trace_spec.h"
@@ -31,6 +32,7 @@ struct SimulateRequest {
                     .cost = {.per_prefill_token = 5e-5, .per_decode_step = 0.02, .per_copied_state = 1e-5}};
   bool upper_bounds = false;                ///< also an unlimited pool, and token by token
   bool losses = false;                      ///< also book what is computed again to its causes
+  TimedQuestion clock;                      ///< by which the driver goes, if any
   // The rest of the cache is the plan's. Meaning as in CacheGeometry.
   SchedulerSettings scheduler;
   std::optional<std::int64_t> retention_interval_tokens;

@@ -234,6 +234,47 @@ const Section<TraceSpec>& trace_keys() {
   return section;
 }
 
+/// A file that a value names, from the folder of the scenario.
+std::string file_at(const std::string& path, const YamlNode& node) {
+  const std::filesystem::path directory = node.place.text->directory;
+  return (directory / read_text(path, node)).lexically_normal().string();
+}
+
+const Section<TimedQuestion>& clock_keys() {
+  using Question = TimedQuestion;
+  static const Section<Question> section = [] {
+    Section<Question> keys("simulate.clock", "the machine by whose clock the driver goes, in place of the cost "
+                                             "(docs/clock.md)");
+    KeyInfo gpu = required(key("gpu", "its GPU, H200, B200 …"));
+    gpu.sweepable = true;
+    keys.add(gpu, [](ReadContext&, const std::string& path, const YamlNode& node, Question& question) {
+      question.served.gpu = read_text(path, node);
+    });
+    keys.integer_by(count("gpus", "of a replica, which share the routed experts; default: as many as ranks"),
+                    [](Question& question, std::int64_t value) { question.served.gpus = value; });
+    keys.add(key("calibrated", "a file of hybridkv calibrate in place of the engine's clock, found from the folder of "
+                               "the scenario"),
+             [](ReadContext&, const std::string& path, const YamlNode& node, Question& question) {
+               question.served.file = file_at(path, node);
+             });
+    keys.number_by(key("ttft_seconds", "limit of the first token; default: none"),
+                   [](Question& question, double value) { question.limits.first_token = value; })
+        .number_by(key("tpot_seconds", "limit of each further token; default: none"),
+                   [](Question& question, double value) { question.limits.output_token = value; })
+        .number(key("rate", "open loop: requests come so many times as fast as the trace says; default 1"),
+                &Question::rate)
+        .number(key("price_per_gpu_hour", "of a GPU, for the price of a million tokens; default: none"),
+                &Question::price_per_gpu_hour)
+        .check([](const std::string& path, const YamlNode& node, const Question& question) {
+          constexpr double least = 1e-6, most = 1e6;
+          if (question.rate < least || question.rate > most)
+            fail_at(node.find("rate")->place, "{}.rate: is from {:g} to {:g}", path, least, most);
+        });
+    return keys;
+  }();
+  return section;
+}
+
 const Section<CostModel>& cost_keys() {
   static const Section<CostModel> section = [] {
     Section<CostModel> keys("simulate.cost", "seconds that a step takes, linear in what it does; the defaults are of "
@@ -265,6 +306,7 @@ void add_driver_keys(Section<SimulateRequest>& keys) {
   keys.add(cost, [](ReadContext& context, const std::string& path, const YamlNode& node, SimulateRequest& request) {
     cost_keys().read(context, path, node, request.driver.cost);
   });
+  keys.section(key("clock", ""), &SimulateRequest::clock, clock_keys());
 }
 
 void add_eviction_key(Section<SimulateRequest>& keys) {
@@ -335,6 +377,10 @@ const Section<SimulateRequest>& simulate_keys() {
                     [](Request& request, std::int64_t value) { request.scheduler.max_num_seqs = value; })
         .integer_by(count("max_num_active_seqs", "of those, how many are admitted to run; default: all"),
                     [](Request& request, std::int64_t value) { request.scheduler.max_num_active_seqs = value; })
+        .number_by(key("acceptance", "the chance that the next draft of engine.speculative_tokens is right where those "
+                                     "before it are, 0 to 1: what engines log as the acceptance rate of the first "
+                                     "position; default 0: none ever comes true"),
+                   [](Request& request, double value) { request.scheduler.acceptance = value; })
         .number_by(key("watermark", "share of the pool kept free when a request is admitted beside others, below 1; "
                                  "default 0"),
                 [](Request& request, double value) { request.scheduler.watermark = value; })

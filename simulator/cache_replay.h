@@ -8,6 +8,7 @@
 
 #include "audit/event.h"
 #include "planner/engine_rules.h"
+#include "clock/step_shape.h"
 #include "simulator/blocks/cache_geometry.h"
 #include "simulator/losses/reuse_loss.h"
 #include "simulator/replay.h"
@@ -84,6 +85,8 @@ struct SimulationSpec {
   std::function<void(const RecordView&, const ReuseLoss*)> on_record = {};
   /// Where set, gets what happens in a cache of blocks as a recorder in the engine would record it (BlockRecorder).
   std::function<void(const RecordedEvent&)> on_event = {};
+  /// Where set, gets what every step of a cache of blocks computes, request by request.
+  std::function<void(std::vector<ShapePart>)> on_shape = {};
 };
 
 /// What one replay found out.

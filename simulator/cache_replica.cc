@@ -37,6 +37,11 @@ class BlockReplica final : public CacheReplica {
     if (ledger_) ledger_->watch(simulation_);
     if (spec.on_event) recorder_.watch(simulation_);
     if (spec.counts_copies) simulation_.count_copies();
+    if (spec.on_shape)
+      simulation_.after_schedule = [this, before = simulation_.after_schedule, tell = spec.on_shape] {
+        if (before) before();
+        tell(simulation_.scheduler().step_parts());
+      };
     pass_on(simulation_, *this);
   }
   void pass_until(double seconds) override { simulation_.pass_until(seconds); }

@@ -11,6 +11,7 @@
 #include "base/byte_source.h"
 #include "base/error.h"
 #include "base/input_file.h"
+#include "base/number_text.h"
 #include "engines/engine.h"
 
 namespace hybridkv {
@@ -21,6 +22,7 @@ using Json = nlohmann::ordered_json;
 
 /// With --save-detailed a test of a million requests.
 constexpr std::size_t most_bench_bytes = std::size_t{1} << 28;
+constexpr std::size_t most_forward_bytes = std::size_t{1} << 24;
 
 /// The figures of a load test, with messages that name the file and the key.
 class BenchReader {
@@ -86,17 +88,23 @@ MeasuredRun read_bench(const std::string& file) {
   return run;
 }
 
-CalibrateAnswer calibrate(const CalibrateQuestion& question) {
-  CalibrateAnswer answer{
-      .served = served_clock(question.scenario, question.served), .runs = {}, .before = {}, .commands = {}};
-  const Engine& engine = engine_of(*question.scenario.engine.rules);
-  if (question.benches.empty()) {
-    answer.commands = tests_to_run(engine, question.scenario);
-    return answer;
+namespace {
+
+/// The steps of the files, in their order.
+std::vector<MeasuredShape> read_forwards(const std::vector<std::string>& files) {
+  std::vector<MeasuredShape> all;
+  for (const std::string& file : files) {
+    const std::string text = whole_text(file, most_forward_bytes, "result of a benchmark of forward passes");
+    const std::vector<MeasuredShape> measured = parse_forward(text, input_name(file));
+    all.insert(all.end(), measured.begin(), measured.end());
   }
-  const StepClock& clock = *answer.served.clock;
-  const LoopRules rules = loop_rules(planned_caches(question.scenario).front(),
-                                     question.scenario.engine.max_num_batched_tokens);
+  return all;
+}
+
+/// The load tests of the files, of this deployment.
+std::vector<MeasuredRun> read_benches(const CalibrateQuestion& question, const StepClock& clock) {
+  if (question.benches.empty()) return {};
+  const LoopRules rules = loop_rules(planned_caches(question.scenario).front(), question.scenario, clock.split());
   std::vector<MeasuredRun> runs;
   for (const std::string& file : question.benches) {
     MeasuredRun run = read_bench(file);
@@ -106,24 +114,67 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question) {
     run.rules = rules;
     runs.push_back(run);
   }
+  return runs;
+}
+
+/// What a calibrated clock is made from: "calibrated by 2 load tests and 24 steps of Qwen3.5-35B-A3B on 1 H200".
+std::string basis_of(const CalibrateAnswer& answer, const std::string& model) {
+  const std::string tests = human_plural(std::ssize(answer.runs), "load test");
+  const std::string steps = human_plural(std::ssize(answer.steps), "step");
+  std::string basis = fmt::format("calibrated by {} of {} on {} {}",
+                                  answer.steps.empty()  ? tests
+                                  : answer.runs.empty() ? steps
+                                                        : tests + " and " + steps,
+                                  model, answer.served.clock->split().gpus, answer.served.gpu);
+  if (!answer.steps.empty()) {
+    const StepError& error = answer.step_apart ? *answer.step_apart : answer.step_after;
+    basis += fmt::format(" (median error of a step {}: {:.1f} %{})", answer.step_apart ? "held back" : "on these",
+                         error.median, answer.runs.empty() ? ", all beside steps as the engine's clock has it" : "");
+  }
+  return basis;
+}
+
+}  // namespace
+
+CalibrateAnswer calibrate(const CalibrateQuestion& question) {
+  CalibrateAnswer answer{.served = served_clock(question.scenario, question.scenario.simulate.clock.served)};
+  const Engine& engine = engine_of(*question.scenario.engine.rules);
+  if (question.benches.empty() && question.forwards.empty()) {
+    answer.commands = tests_to_run(engine, question.scenario);
+    return answer;
+  }
+  const StepClock& clock = *answer.served.clock;
+  const std::vector<MeasuredRun> runs = read_benches(question, clock);
+  const std::vector<MeasuredShape> shapes = read_forwards(question.forwards);
+  std::vector<MeasuredStep> steps;
+  for (const MeasuredShape& shape : shapes)
+    steps.push_back({clock.workload(forward_batch(shape.shape, clock.windows())), shape.seconds});
   const ReplayedRuns replayed(runs);
-  const Coefficients before = clock.coefficients();
-  ClockFile& source = answer.served.source;
-  source.coefficients = calibrated(before, replayed);
-  source.basis = fmt::format("calibrated by {} load tests of {} on {} {}", runs.size(), question.scenario.model.name,
-                             clock.split().gpus, answer.served.gpu);
-  answer.before = replayed.error(before);
-  source.fitted = replayed.error(source.coefficients);
-  source.apart.reset();
-  answer.served.clock =
-      std::make_shared<const StepClock>(clock.model(), clock.split(), clock.gpu(), source.coefficients);
+  const Coefficients before = clock.coefficients(), after = calibrated(before, replayed, steps);
   for (std::size_t i = 0; i < runs.size(); ++i)
     answer.runs.push_back({.file = question.benches[i],
                            .test = runs[i].test,
                            .first_token = runs[i].first_token,
                            .output_token = runs[i].output_token,
                            .before = replayed.predicted(i, before),
-                           .after = replayed.predicted(i, source.coefficients)});
+                           .after = replayed.predicted(i, after)});
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    answer.steps.push_back({.measured = shapes[i],
+                            .before = StepClock::forward_seconds_of(steps[i].work, before),
+                            .after = StepClock::forward_seconds_of(steps[i].work, after)});
+  answer.before = replayed.error(before);
+  answer.step_before = step_error(steps, before);
+  answer.step_after = step_error(steps, after);
+  answer.step_apart = step_error_apart(before, steps);
+  ClockFile& source = answer.served.source;
+  source.coefficients = after;
+  source.basis = basis_of(answer, question.scenario.model.name);
+  // Of a first token and a time per output token steps alone say nothing: what was known of them stays.
+  if (!runs.empty()) {
+    source.fitted = replayed.error(after);
+    source.apart.reset();
+  }
+  answer.served.clock = std::make_shared<const StepClock>(clock.model(), clock.split(), clock.gpu(), after);
   return answer;
 }
 

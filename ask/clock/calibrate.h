@@ -5,15 +5,16 @@
 
 #include "ask/clock/served_clock.h"
 #include "clock/clock_fit.h"
+#include "clock/forward_file.h"
 #include "scenarios/scenario.h"
 
 namespace hybridkv {
 
 /// A deployment whose clock is wanted, and load tests of it.
 struct CalibrateQuestion {
-  Scenario scenario;
-  ClockQuestion served;
-  std::vector<std::string> benches;  ///< JSON of the engine's load test; none: what to run is said
+  Scenario scenario;  ///< with a clock (SimulateRequest::clock)
+  std::vector<std::string> benches;   ///< JSON of the engine's load test; none of both: what to run is said
+  std::vector<std::string> forwards;  ///< JSON of the engine's benchmark of forward passes (parse_forward)
 };
 
 /// A load test, and what a clock makes of it. Seconds.
@@ -24,15 +25,24 @@ struct CalibratedRun {
   LoadFigures before, after;                 ///< by the engine's clock, and by the calibrated one
 };
 
+/// A forward pass, and what a clock makes of it. Seconds.
+struct CalibratedStep {
+  MeasuredShape measured;
+  double before = 0, after = 0;
+};
+
 struct CalibrateAnswer {
   ServedClock served;               ///< with the coefficients that were found; the engine's own without tests
   std::vector<CalibratedRun> runs;
   ClockError before;                ///< of the engine's clock on the tests
+  std::vector<CalibratedStep> steps;
+  StepError step_before, step_after;  ///< of the engine's clock and of the calibrated one on the steps
+  std::optional<StepError> step_apart;  ///< on steps that a calibration has not seen; nothing of few
   std::vector<std::string> commands;  ///< the two tests to run, where none was given
 };
 
-/// Moves the clock of an engine to one deployment by load tests of it. Throws InputError for files that are none, and
-/// as served_clock.
+/// Moves the clock of an engine to one deployment by load tests of it, by steps of it, or by both. Throws InputError
+/// for files that are none, and as served_clock.
 CalibrateAnswer calibrate(const CalibrateQuestion& question);
 
 /// A load test as `vllm bench serve --save-result` and `sglang.bench_serving --output-file` write it, with what it

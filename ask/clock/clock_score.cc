@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -36,10 +37,11 @@ std::vector<MeasuredRun> runs_of(const std::vector<const MeasuredRow*>& rows) {
   return runs;
 }
 
-std::map<std::string, std::vector<const MeasuredRow*>> by_engine(const std::vector<MeasuredRow>& rows) {
+std::map<std::string, std::vector<const MeasuredRow*>> by_engine(
+    const std::vector<MeasuredRow>& rows, const std::function<bool(const MeasuredRow&)>& counts) {
   std::map<std::string, std::vector<const MeasuredRow*>> engines;
   for (const MeasuredRow& row : rows)
-    if (row.flag.empty() && !row.other_harness) engines[std::string(row.engine->clock->name)].push_back(&row);
+    if (counts(row)) engines[std::string(row.engine->clock->name)].push_back(&row);
   return engines;
 }
 
@@ -64,32 +66,67 @@ void add_calibrated(Figures& figures, std::vector<const MeasuredRow*> rows, cons
   figures.add(ReplayedRuns(runs_of(rows)), calibrated(engine, ReplayedRuns(runs_of(own))));
 }
 
+/// Figures of rows, by the engine's clock alone and with two runs of each deployment.
+struct ScoredFigures {
+  Figures blind, own;
+  void add(const ScoredFigures& more) {
+    blind.add(more.blind);
+    own.add(more.own);
+  }
+  ClockScore named(const std::string& name) const {
+    return {.name = name, .blind = blind.error(), .own = own.error()};
+  }
+};
+
+/// Pre: rows are of one engine.
+ScoredFigures scored(const std::vector<const MeasuredRow*>& rows) {
+  const Coefficients& engine = clock_of(*rows.front()->engine).coefficients;
+  ScoredFigures figures;
+  figures.blind.add(ReplayedRuns(runs_of(rows)), engine);
+  std::map<std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t, std::int64_t>,
+           std::vector<const MeasuredRow*>> deployments;
+  for (const MeasuredRow* row : rows) {
+    const MeasuredRun& run = row->run;
+    deployments[{row->model, row->gpu, row->weights, run.split.tensor_parallel, run.split.gpus,
+                 run.rules.drafts.tokens}].push_back(row);
+  }
+  for (const auto& [key, of_deployment] : deployments) add_calibrated(figures.own, of_deployment, engine);
+  return figures;
+}
+
 }  // namespace
 
 std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows) {
   std::vector<ClockScore> scores;
-  Figures blind, own;
-  for (const auto& [name, of_engine] : by_engine(rows)) {
-    const Coefficients& engine = clock_of(*of_engine.front()->engine).coefficients;
-    Figures blind_here, own_here;
-    blind_here.add(ReplayedRuns(runs_of(of_engine)), engine);
-    std::map<std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t>,
-             std::vector<const MeasuredRow*>> deployments;
-    for (const MeasuredRow* row : of_engine)
-      deployments[{row->model, row->gpu, row->weights, row->run.split.tensor_parallel, row->run.split.gpus}].push_back(
-          row);
-    for (const auto& [key, of_deployment] : deployments) add_calibrated(own_here, of_deployment, engine);
-    scores.push_back({.name = name, .blind = blind_here.error(), .own = own_here.error()});
-    blind.add(blind_here);
-    own.add(own_here);
+  ScoredFigures all;
+  for (const auto& [name, of_engine] : by_engine(rows, [](const MeasuredRow& row) { return row.is_clean(); })) {
+    const ScoredFigures figures = scored(of_engine);
+    scores.push_back(figures.named(name));
+    all.add(figures);
   }
-  scores.push_back({.name = "all", .blind = blind.error(), .own = own.error()});
+  scores.push_back(all.named("all"));
+  const auto add_apart = [&](const std::string& name, auto&& counts) {
+    ScoredFigures apart;
+    for (const auto& [engine, of_engine] : by_engine(rows, counts)) apart.add(scored(of_engine));
+    if (!apart.blind.measured.empty()) scores.push_back(apart.named(name));
+  };
+  const auto has_drafts = [](const MeasuredRow& row) { return row.run.rules.drafts.tokens > 0; };
+  const auto has_ranks = [](const MeasuredRow& row) { return row.run.rules.ranks > 1; };
+  // Every other reason to distrust a row makes it stay out; these say what it has.
+  const auto trusted = [](const MeasuredRow& row) {
+    return !row.other_harness &&
+           (row.flag == "drafts" || row.flag == "attention dp" || row.flag == "drafts; attention dp");
+  };
+  add_apart("with drafts", [&](const MeasuredRow& row) { return trusted(row) && has_drafts(row) && !has_ranks(row); });
+  add_apart("attention data parallel",
+            [&](const MeasuredRow& row) { return trusted(row) && has_ranks(row) && !has_drafts(row); });
+  add_apart("both", [&](const MeasuredRow& row) { return trusted(row) && has_ranks(row) && has_drafts(row); });
   return scores;
 }
 
 std::vector<ClockFile> fit_clocks(const std::vector<MeasuredRow>& rows) {
   std::vector<ClockFile> clocks;
-  for (const auto& [name, of_engine] : by_engine(rows)) {
+  for (const auto& [name, of_engine] : by_engine(rows, [](const MeasuredRow& row) { return row.is_clean(); })) {
     const ReplayedRuns runs(runs_of(of_engine));
     ClockFile clock{.engine = name, .coefficients = fit_coefficients(runs)};
     std::set<std::string> models, gpus;

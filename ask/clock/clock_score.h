@@ -11,14 +11,15 @@ namespace hybridkv {
 
 /// How well clocks predict the runs of a table.
 struct ClockScore {
-  std::string name;    ///< of the engine; "all" of all together
+  std::string name;    ///< of the engine; "all" of all together; of runs that no clock is fitted to what they have
   ClockError blind;    ///< by the engine's coefficients
   ClockError own;      ///< with two short runs of each deployment, on the others of it
   bool operator==(const ClockScore&) const = default;
 };
 
-/// Scores of the rows, by engine and together. Two runs of a deployment are its shortest and its longest prompts at the
-/// least concurrency; deployments with fewer than four rows have none.
+/// Scores of the clean rows, by engine and together; then, where the table has any, of those with drafts and with
+/// attention data parallel, to which no clock is fitted. Two runs of a deployment are its shortest and its longest
+/// prompts at the least concurrency; deployments with fewer than four rows have none.
 std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows);
 
 /// Clocks fitted anew to the rows of each engine, with their error on its models when the fit has not seen the model.

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ask/clock/served_clock.h"
+#include "base/checked.h"
 #include "base/csv.h"
 #include "base/input_file.h"
 #include "engines/gpus.h"
@@ -86,6 +87,8 @@ struct Recipe {
   std::int64_t budget_inputs = 0;   // > 0: so many prompts
   std::int64_t budget_burst = 0;    // > 0: no fewer than the first burst's prompt and so many tokens
   std::int64_t poll_steps = 1, most_running = 0;
+  std::int64_t drafts = 0;          // > 0: of a server with so many drafts a step; else of any
+  std::int64_t least_ranks = 0;     // of attention data parallel, each with a part of the requests
 };
 
 std::vector<Recipe> read_recipes(const std::string& path) {
@@ -101,23 +104,28 @@ std::vector<Recipe> read_recipes(const std::string& path) {
                        .budget_inputs = row.whole("budget_inputs"),
                        .budget_burst = row.whole("budget_burst"),
                        .poll_steps = row.whole("poll_steps", 1),
-                       .most_running = row.whole("most_running")});
+                       .most_running = row.whole("most_running"),
+                       .drafts = row.whole("drafts"),
+                       .least_ranks = row.whole("least_data_parallel")});
   return recipes;
 }
 
-bool fits(const Recipe& recipe, const MeasuredRow& row) {
+bool fits(const Recipe& recipe, const MeasuredRow& row, bool drafts) {
+  if ((recipe.drafts > 0 && !drafts) || recipe.least_ranks > row.run.rules.ranks) return false;
   return recipe.engine == row.engine->clock->name && row.model.find(recipe.model) != std::string::npos &&
          row.gpu.starts_with(recipe.gpu) && row.weights.find(recipe.weights) != std::string::npos &&
-         (recipe.tensor_parallel == 0 || recipe.tensor_parallel == row.run.split.tensor_parallel) &&
+         (recipe.tensor_parallel == 0 || recipe.tensor_parallel == row.run.split.gpus) &&
          (recipe.below_concurrency == 0 || row.run.test.concurrency < recipe.below_concurrency);
 }
 
 void apply(const Recipe& recipe, MeasuredRun& run) {
   const LoadTest& test = run.test;
+  run.rules.drafts.tokens = recipe.drafts;
   if (recipe.budget > 0) run.rules.budget = recipe.budget;
   if (recipe.budget_inputs > 0) run.rules.budget = recipe.budget_inputs * test.input_tokens;
   if (recipe.budget_burst > 0)
-    run.rules.budget = std::max(run.rules.budget, test.concurrency + test.input_tokens + recipe.budget_burst);
+    run.rules.budget = std::max(recipe.budget, ceil_div(test.concurrency, run.rules.ranks) * run.rules.drafts.rows() +
+                                                   test.input_tokens + recipe.budget_burst);
   run.rules.poll_steps = recipe.poll_steps;
   if (recipe.most_running > 0) run.rules.most_running = recipe.most_running;
 }
@@ -149,7 +157,7 @@ const Engine* engine_named(const std::string& name) {
 const Gpu& gpu_named(const std::string& name) { return find_gpu(name == "A100" ? "A100-SXM-80GB" : name); }
 
 MeasuredRow row_of(const CsvReader& csv, const std::map<std::string, TabledModel>& models,
-                   const std::vector<Recipe>& recipes) {
+                   const std::vector<Recipe>& recipes, double acceptance) {
   MeasuredRow row;
   row.engine = engine_named(csv.text("engine"));
   if (row.engine == nullptr) csv.refuse("engine", "is none that has a clock");
@@ -164,8 +172,14 @@ MeasuredRow row_of(const CsvReader& csv, const std::map<std::string, TabledModel
   const Gpu& gpu = gpu_named(row.gpu);
   MeasuredRun& run = row.run;
   run.gpu = gpu.speed;
-  run.split = {csv.whole("tensor_parallel", 1), csv.whole("num_gpus", 1)};
-  if (run.split.tensor_parallel < 1 || run.split.gpus < 1) csv.refuse("num_gpus", "and ranks are at least 1");
+  run.rules.ranks = csv.whole("data_parallel", 1);
+  const std::int64_t all_ranks = csv.whole("tensor_parallel", 1);
+  if (run.rules.ranks < 1 || all_ranks % run.rules.ranks != 0)
+    csv.refuse("data_parallel", fmt::format("is no divisor of {} ranks", all_ranks));
+  // Tables count the ranks of all parts of attention as tensor parallel ones.
+  run.split = {all_ranks / run.rules.ranks, csv.whole("num_gpus", 1)};
+  if (run.split.tensor_parallel < 1 || run.split.gpus < 1 || run.split.gpus % run.split.tensor_parallel != 0)
+    csv.refuse("num_gpus", "and ranks are at least 1, and a multiple of them");
   run.test = {.input_tokens = csv.whole("input_tokens"),
               .output_tokens = csv.whole("output_tokens"),
               .concurrency = csv.whole("concurrency")};
@@ -196,8 +210,11 @@ MeasuredRow row_of(const CsvReader& csv, const std::map<std::string, TabledModel
   run.rules.prompts_alone = row.engine->clock->prompts_alone;
   run.rules.reserves_outputs = row.engine->clock->reserves_outputs;
   run.rules.most_running = 2048;
-  const auto recipe = std::find_if(recipes.begin(), recipes.end(), [&](const Recipe& one) { return fits(one, row); });
+  const bool drafts = csv.text("drafts") == "mtp";
+  const auto recipe = std::find_if(recipes.begin(), recipes.end(),
+                                   [&](const Recipe& one) { return fits(one, row, drafts); });
   if (recipe != recipes.end()) apply(*recipe, run);
+  run.rules.drafts.acceptance = run.rules.drafts.tokens > 0 ? acceptance : 0;
   run.rules.cache_tokens = cache_tokens(row, gpu);
   StepBatch one;
   add_decode(one, 1, {});
@@ -213,8 +230,12 @@ std::vector<MeasuredRow> read_measured_rows(const RowFiles& files) {
   const std::vector<Recipe> recipes = files.recipes ? read_recipes(*files.recipes) : std::vector<Recipe>{};
   std::vector<MeasuredRow> rows;
   for (CsvReader csv = open_csv(files.rows); csv.next();) {
-    if (csv.text("mode") == "aggregated" && csv.text("drafts") == "none" && csv.whole("data_parallel", 1) == 1)
-      rows.push_back(row_of(csv, models, recipes));
+    if (csv.text("mode") != "aggregated") continue;
+    const std::string drafts = csv.text("drafts");
+    if (drafts != "none" && drafts != "mtp") continue;
+    MeasuredRow row = row_of(csv, models, recipes, files.acceptance);
+    // How many drafts a step had, recipes alone say.
+    if (drafts == "none" || row.run.rules.drafts.tokens > 0) rows.push_back(std::move(row));
   }
   return rows;
 }

@@ -9,16 +9,9 @@
 #include "engines/engine.h"
 #include "engines/gpus.h"
 #include "scenarios/scenario.h"
+#include "scenarios/timed_question.h"
 
 namespace hybridkv {
-
-/// On what a model is served, as far as time goes.
-struct ClockQuestion {
-  std::string gpu;        ///< of find_gpu; empty: no clock is asked for
-  std::int64_t gpus = 0;  ///< of a replica, which share the routed experts; 0: as many as ranks
-  std::string file;       ///< of a clock that `calibrate` wrote; empty: that of the engine
-  bool operator==(const ClockQuestion&) const = default;
-};
 
 /// A clock, and how far it is to be trusted.
 struct ServedClock {

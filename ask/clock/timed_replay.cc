@@ -1,7 +1,10 @@
 #include "ask/clock/timed_replay.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/error.h"
 #include "engines/engine.h"
 
 namespace hybridkv {
@@ -41,8 +44,10 @@ struct RulesOfCache {
 
 }  // namespace
 
-LoopRules loop_rules(const AnyCache& cache, std::int64_t budget) {
-  LoopRules rules{.budget = budget};
+LoopRules loop_rules(const AnyCache& cache, const Scenario& scenario, const ClockSplit& split) {
+  LoopRules rules{.budget = scenario.engine.max_num_batched_tokens,
+                  .drafts = {scenario.engine.speculative_tokens, scenario.simulate.scheduler.acceptance},
+                  .ranks = split.data_parallel()};
   if (const EngineClock* clock = engine_of(rules_of(cache)).clock) {
     rules.prompts_alone = clock->prompts_alone;
     rules.reserves_outputs = clock->reserves_outputs;
@@ -50,18 +55,30 @@ LoopRules loop_rules(const AnyCache& cache, std::int64_t budget) {
   return std::visit(RulesOfCache{rules}, cache);
 }
 
-TimedAnswer set_clock(Scenario& scenario, const AnyCache& cache, const TimedQuestion& question) {
+std::optional<TimedAnswer> set_clock(Scenario& scenario, const AnyCache& cache) {
+  const TimedQuestion& question = scenario.simulate.clock;
+  if (!question.is_asked()) return std::nullopt;
   TimedAnswer answer{.served = served_clock(scenario, question.served),
                      .limits = question.limits,
                      .rate = question.rate,
                      .price_per_gpu_hour = question.price_per_gpu_hour};
+  const ClockSplit& split = answer.served.clock->split();
+  if (split.data_parallel() > 1)
+    throw InputError(fmt::format("--gpus {}: beside --tp {} that is attention data parallel in {} parts, each with a "
+                                 "cache of its own, which replays do not have; take --tp {}", split.gpus,
+                                 split.tensor_parallel, split.data_parallel(), split.gpus));
   DriverSpec& driver = scenario.simulate.driver;
   if (driver.kind == DriverKind::one_at_a_time) driver.kind = DriverKind::open_loop;
   driver.clock = answer.served.clock;
-  driver.loop = loop_rules(cache, scenario.engine.max_num_batched_tokens);
+  driver.loop = loop_rules(cache, scenario, split);
   driver.limits = question.limits;
   driver.rate = question.rate;
   return answer;
+}
+
+TimedAnswer set_clock(Scenario& scenario, const AnyCache& cache, const TimedQuestion& question) {
+  scenario.simulate.clock = question;
+  return set_clock(scenario, cache).value();
 }
 
 }  // namespace hybridkv

@@ -10,14 +10,6 @@
 
 namespace hybridkv {
 
-/// What a replay by a clock is asked.
-struct TimedQuestion {
-  ClockQuestion served;
-  ServiceLimits limits;
-  double rate = 1;                           ///< requests come so many times as fast as the trace says, > 0
-  std::optional<double> price_per_gpu_hour;  ///< in whatever money, >= 0
-};
-
 /// The clock by which a replay went.
 struct TimedAnswer {
   ServedClock served;
@@ -28,11 +20,14 @@ struct TimedAnswer {
   std::int64_t gpus() const { return served.clock->split().gpus; }
 };
 
-/// Lets a scenario's replay go by a clock: requests come by the times of the trace unless the scenario says a closed
-/// loop, and each cache's engine puts its steps together. Throws as served_clock.
+/// Lets a scenario's replay go by the clock that it asks for (SimulateRequest::clock), if any: requests come by the
+/// times of the trace unless the scenario says a closed loop, and each cache's engine puts its steps together. Throws
+/// as served_clock, and InputError for attention data parallel, whose ranks have caches of their own.
+std::optional<TimedAnswer> set_clock(Scenario& scenario, const AnyCache& cache);
+/// The same by the clock of `question` in place of the scenario's. Pre: it asks for one.
 TimedAnswer set_clock(Scenario& scenario, const AnyCache& cache, const TimedQuestion& question);
 
-/// How the engine of a cache that knows no time puts steps together, and what its pools hold.
-LoopRules loop_rules(const AnyCache& cache, std::int64_t budget);
+/// How the engine of a cache that knows no time puts steps together, and what the pools of a rank hold.
+LoopRules loop_rules(const AnyCache& cache, const Scenario& scenario, const ClockSplit& split);
 
 }  // namespace hybridkv

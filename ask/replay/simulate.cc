@@ -43,6 +43,7 @@ SimulateAnswer simulate(const SimulateQuestion& question, const SimulateWatch& w
     check_replay(one);
     one.counts_copies = true;
     if (i == 0) one.on_event = watch.on_event;
+    if (i == 0) one.on_shape = watch.on_shape;
     one.on_record = [&to = listed[i], next = i == 0 ? watch.on_record : nullptr](const RecordView& record,
                                                                                 const ReuseLoss* loss) {
       if (std::ssize(to) <= most_listed_requests) to.push_back({record_of(record), {}});

@@ -64,6 +64,7 @@ struct SimulateWatch {
   std::function<void(const RecordView&, const ReuseLoss*)> on_record = {};
   std::function<void(const SweepProgress&)> on_progress = {};
   std::function<void(const RecordedEvent&)> on_event = {};  ///< of the first cache (SimulationSpec::on_event)
+  std::function<void(std::vector<ShapePart>)> on_shape = {};  ///< of the first cache (SimulationSpec::on_shape)
 };
 
 /// Replays the trace through all caches. Throws SpecError, path "geometry.FIELD" or as open_trace and make_replay, for

@@ -57,6 +57,11 @@ void plan(AskedPoint& point, const Scenario& scenario, const SweepQuestion& ques
   point.trace = scenario.simulate.trace;
   point.simulation =
       SimulationSpec{.cache = cache_of(*point.answer.plan, scenario), .driver = scenario.simulate.driver};
+  if (scenario.simulate.clock.is_asked()) {
+    Scenario timed = scenario;
+    point.answer.timed = set_clock(timed, point.simulation->cache);
+    point.simulation->driver = timed.simulate.driver;
+  }
   check_replay(*point.simulation);
 }
 
@@ -112,6 +117,7 @@ void replay(std::vector<AskedPoint>& points, const std::function<void()>& look) 
       for (const std::size_t point : group.points[i]) {
         SweepPoint& answer = points[point].answer;
         answer.stats = result.caches[i - begin].index;
+        answer.times = result.caches[i - begin].times;
         answer.longest_repeat = repeats.of(*answer.stats, max_model_len_of(group.simulations[i].cache));
         if (const SimulationStats* const blocks = answer.blocks())
           answer.overloaded = is_overloaded(group.simulations[i].driver, *blocks);
@@ -144,8 +150,8 @@ std::size_t read_full(ByteSource& file, std::vector<char>& piece) {
   return filled;
 }
 
-/// The bytes of the trace file that the sweep replays, shortened to a number; a name alone could stand for anything.
-std::string trace_identity(const std::string& path) {
+/// The bytes of a file that the sweep reads, shortened to a number; a name alone could stand for anything.
+std::string file_identity(const std::string& path) {
   if (path.empty()) return "none";
   const std::unique_ptr<ByteSource> file = open_raw_bytes(path);
   std::uint64_t hash = empty_chain;
@@ -168,9 +174,15 @@ std::string sweep_trace_file(const ScenarioSweep& sweep, const SweepQuestion& qu
   return question.simulate ? SweepReader(sweep).at(0).simulate.trace.file : std::string();
 }
 
+bool sweep_has_clock(const ScenarioSweep& sweep, const SweepQuestion& question) {
+  return question.simulate && SweepReader(sweep).at(0).simulate.clock.is_asked();
+}
+
 std::string sweep_identity(const ScenarioSweep& sweep, const SweepQuestion& question) {
   if (!question.simulate) return sweep.identity();
-  return sweep.identity() + "\ntrace " + trace_identity(sweep_trace_file(sweep, question));
+  const std::string clock = SweepReader(sweep).at(0).simulate.clock.served.file;
+  return sweep.identity() + "\ntrace " + file_identity(sweep_trace_file(sweep, question)) +
+         (clock.empty() ? "" : "\nclock " + file_identity(clock));
 }
 
 std::int64_t sweep_piece_size(const SweepQuestion& question, std::int64_t points, std::int64_t threads) {

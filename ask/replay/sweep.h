@@ -19,6 +19,9 @@ struct SweepQuestion {
 /// The trace file that the first point replays; empty where none is read.
 std::string sweep_trace_file(const ScenarioSweep& sweep, const SweepQuestion& question);
 
+/// Do its points go by a clock? The first says it for all.
+bool sweep_has_clock(const ScenarioSweep& sweep, const SweepQuestion& question);
+
 /// Any text that two sweeps share exactly where they ask the same: what decides the points, and the bytes of the trace
 /// file, shortened to a number, as a name alone could stand for anything. Throws InputError where it cannot be read.
 std::string sweep_identity(const ScenarioSweep& sweep, const SweepQuestion& question);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "ask/clock/timed_replay.h"
 #include "ask/verdict.h"
 #include "base/named_values.h"
 #include "planner/cache_plan.h"
@@ -51,6 +52,9 @@ struct SweepPoint {
   std::optional<IndexStats> stats;       ///< unset: not simulated
   std::optional<std::int64_t> longest_repeat;  ///< as in ReplayedCache; unset: not simulated, or it hits
   std::optional<bool> overloaded;        ///< the replay of an open loop; unset: another one
+
+  std::optional<ServedTimes> times;      ///< by the point's clock; unset: it has none
+  std::optional<TimedAnswer> timed;      ///< by which clock; unset: by none
 
   /// What a cache of blocks found; null where there was none.
   const SimulationStats* blocks() const { return stats ? std::get_if<SimulationStats>(&*stats) : nullptr; }

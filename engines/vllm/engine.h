@@ -21,7 +21,8 @@ inline constexpr EngineAxis axes_of_vllm_2026_06[] = {{&search_axis::packs}, {&s
 /// Steps of vLLM take every decoding sequence, then tokens of prompts up to the budget. Source: vLLM
 /// Scheduler.schedule.
 inline constexpr EngineClock clock_of_vllm{
-    .name = "vllm", .file = "vllm/clock.json", .memory_share = 0.9, .bench = bench_vllm};
+    .name = "vllm", .file = "vllm/clock.json", .memory_share = 0.9, .bench = bench_vllm,
+    .forward = forward_vllm};
 
 /// vLLM 0.33.0.
 inline constexpr Engine vllm_0_33{.rules = &rules_of_vllm_0_33,

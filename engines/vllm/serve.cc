@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/shell_word.h"
 #include "engines/vllm/connectors.h"
 #include "planner/plan_facts.h"
 #include "planner/replay_settings.h"
@@ -184,6 +185,11 @@ std::string bench_vllm(const LoadTestQuestion& question) {
       "vllm bench serve --model {} --dataset-name random --random-input-len {} --random-output-len {} --ignore-eos "
       "--max-concurrency {} --num-prompts {} --save-result --result-filename {}",
       question.model, question.input, question.output, question.concurrency, question.requests, question.file);
+}
+
+std::string forward_vllm(const std::string& model, const std::string& shapes, const std::string& result) {
+  return fmt::format("vllm bench forward --model {} --shapes {} --output-json {}", model, shell_word(shapes),
+                     shell_word(result));
 }
 
 }  // namespace hybridkv

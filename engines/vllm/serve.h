@@ -17,4 +17,7 @@ std::vector<EngineSetting> vllm_planned_settings(const PlannedChoice& choice);
 /// Its own load test. Source: vLLM 0.33, vllm bench serve --help.
 std::string bench_vllm(const LoadTestQuestion& question);
 
+/// Its benchmark of forward passes. Source: vLLM 0.33.0, `vllm bench forward`.
+std::string forward_vllm(const std::string& model, const std::string& shapes, const std::string& result);
+
 }  // namespace hybridkv

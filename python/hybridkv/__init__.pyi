@@ -549,6 +549,7 @@ class Keys(TypedDict, total=False):
     driver: Any
     in_flight: Any
     cost: Any
+    clock: Any
     eviction: Any
     host_memory: Any
     host_state_share: Any
@@ -563,6 +564,7 @@ class Keys(TypedDict, total=False):
     match_unit_tokens: Any
     max_num_seqs: Any
     max_num_active_seqs: Any
+    acceptance: Any
     watermark: Any
     long_prefill_threshold_tokens: Any
     long_prefill_threshold_adaptive: Any
@@ -582,6 +584,13 @@ class Keys(TypedDict, total=False):
     per_prefill_token: Any
     per_decode_step: Any
     per_copied_state: Any
+    gpu: Any
+    gpus: Any
+    calibrated: Any
+    ttft_seconds: Any
+    tpot_seconds: Any
+    rate: Any
+    price_per_gpu_hour: Any
     name: Any
     model: Model | Sequence[Model]
     engine: str | Mapping[str, Any] | Sequence[str]

@@ -13,6 +13,7 @@
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/replay/replay_text.h"
+#include "report/replay/times_columns.h"
 
 namespace hybridkv {
 
@@ -83,6 +84,20 @@ std::vector<PointField> replay_fields() {
            }}};
 }
 
+/// Times by a clock, named as in `simulate --format csv`, and whose clock it is.
+std::vector<PointField> times_fields() {
+  std::vector<PointField> fields;
+  for (const TimesColumn& column : times_columns)
+    fields.push_back({{column.name}, where(&SweepPoint::times, [of = column.of](const SweepPoint& point) {
+                        return Real{of(*point.times), 6};
+                      })});
+  fields.push_back({{"gpus"}, where(&SweepPoint::timed, [](const SweepPoint& point) { return point.timed->gpus(); })});
+  fields.push_back({{"clock"}, where(&SweepPoint::timed, [](const SweepPoint& point) {
+                      return clock_label(point.timed->served);
+                    })});
+  return fields;
+}
+
 /// Each code once, in the order of the first of its warnings.
 Cell warning_codes(const SweepPoint& point) {
   if (!point.plan) return {};
@@ -135,6 +150,9 @@ std::vector<PointField> point_fields(const SweepRowSpec& spec) {
   if (!spec.simulated) return fields;
   const auto replay = replay_fields();
   fields.insert(fields.end(), replay.begin(), replay.end());
+  if (!spec.timed) return fields;
+  const auto times = times_fields();
+  fields.insert(fields.end(), times.begin(), times.end());
   return fields;
 }
 

@@ -37,6 +37,7 @@ struct SweepRowSpec {
   std::vector<std::string> axes;  ///< their paths: "engine.tensor_parallel"
   bool verified = false;          ///< rows say what verification found
   bool simulated = false;         ///< rows hold what a replay found
+  bool timed = false;             ///< rows hold times by a clock
   SweepFormat format = SweepFormat::jsonl;
   std::int64_t num_points = 0;    ///< of the whole sweep, all shards
   std::string identity;  ///< any text that two sweeps share exactly where they ask the same of the same program

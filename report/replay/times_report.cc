@@ -8,6 +8,7 @@
 #include "ask/clock/kept_limits.h"
 #include "base/number_text.h"
 #include "report/field.h"
+#include "report/replay/times_columns.h"
 #include "report/replay/times_text.h"
 
 namespace hybridkv {
@@ -211,28 +212,13 @@ ordered_json times_json(const SimulateAnswer& answer, const ReplayedCache& cache
 Table with_times(Table caches, const SimulateAnswer& answer) {
   if (!answer.timed) return caches;
   std::vector<Column> columns = caches.columns();
-  struct Value {
-    const char* name;
-    double (*of)(const ServedTimes&);
-  };
-  static constexpr Value values[] = {
-      {"first_token_mean_seconds", [](const ServedTimes& t) { return t.first_token.mean(); }},
-      {"first_token_p50_seconds", [](const ServedTimes& t) { return t.first_token.quantile(0.5); }},
-      {"first_token_p90_seconds", [](const ServedTimes& t) { return t.first_token.quantile(0.9); }},
-      {"first_token_p99_seconds", [](const ServedTimes& t) { return t.first_token.quantile(0.99); }},
-      {"output_token_mean_seconds", [](const ServedTimes& t) { return t.output_token.mean(); }},
-      {"output_token_p90_seconds", [](const ServedTimes& t) { return t.output_token.quantile(0.9); }},
-      {"end_to_end_mean_seconds", [](const ServedTimes& t) { return t.end_to_end.mean(); }},
-      {"queueing_mean_seconds", [](const ServedTimes& t) { return t.queueing.mean(); }},
-      {"good_requests", [](const ServedTimes& t) { return static_cast<double>(t.good_requests()); }},
-      {"span_seconds", [](const ServedTimes& t) { return t.span_seconds(); }}};
   for (const char* prefix : {"", "uncached_"})
-    for (const Value& value : values) columns.push_back(for_programs(std::string(prefix) + value.name));
+    for (const TimesColumn& value : times_columns) columns.push_back(for_programs(std::string(prefix) + value.name));
   Table table(std::move(columns));
   for (std::size_t i = 0; i < answer.caches.size(); ++i) {
     std::vector<Cell> row = caches.rows()[i];
     for (const ServedTimes* times : {&*answer.caches[i].times, &*answer.caches[i].uncached})
-      for (const Value& value : values) row.emplace_back(Real{value.of(*times), 6});
+      for (const TimesColumn& value : times_columns) row.emplace_back(Real{value.of(*times), 6});
     table.add_row(std::move(row));
   }
   return table;

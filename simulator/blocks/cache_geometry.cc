@@ -243,6 +243,9 @@ void validate(const CacheGeometry& geometry) {
     throw SpecError("geometry.long_prefill_threshold_adaptive",
                     fmt::format("{} has a fixed limit; leave it out", geometry.rules.engine->title));
   check_range(geometry.in_flight_tokens.value_or(1), 1, most_cache_tokens, "in_flight_tokens");
+  if (!(geometry.scheduler.acceptance >= 0 && geometry.scheduler.acceptance <= 1))
+    throw SpecError("geometry.acceptance", fmt::format("is a chance from 0 to 1, not {}",
+                                                       geometry.scheduler.acceptance));
   if (!(geometry.scheduler.watermark >= 0 && geometry.scheduler.watermark < 1))
     throw SpecError("geometry.watermark", fmt::format("is a share of the pool from 0 to below 1, not {}",
                                                       geometry.scheduler.watermark));

@@ -45,13 +45,13 @@ void LoopReplica::submit(const TraceRequest& request, std::span<const TokenRun> 
 
 void LoopReplica::step(double until) {
   step_start_ = now_;
-  const StepBatch batch = loop_.next();
+  loop_.next();
   std::int64_t steps = loop_.most_steps();
   if (steps > 1 && until - now_ < std::numeric_limits<double>::max()) {
-    const double one = clock_->seconds(loop_.middle(batch, 1)) * slowness_;
+    const double one = clock_->seconds(loop_.middle(1)) * slowness_;
     steps = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil((until - now_) / one)), 1, steps);
   }
-  const StepParts parts = clock_->parts(loop_.middle(batch, steps));
+  const StepParts parts = clock_->parts(loop_.middle(steps));
   times_.add_steps(parts, static_cast<double>(steps));
   now_ += parts.total() * slowness_ * static_cast<double>(steps);
   steps_ += steps;

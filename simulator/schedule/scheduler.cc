@@ -14,6 +14,7 @@ Scheduler::Scheduler(const CacheGeometry& geometry, bool prefill_only,
       unit_(geometry.match_unit()),
       prefill_only_(prefill_only),
       on_end_(std::move(on_end)),
+      drafts_{geometry.speculative_tokens, geometry.scheduler.acceptance},
       lookahead_(geometry.rules.blocks->lookahead_tokens(geometry)) {}
 
 std::unique_ptr<ActiveRequest> Scheduler::fresh_request() {
@@ -48,6 +49,7 @@ void Scheduler::submit(const TraceRequest& traced, std::span<const TokenRun> pro
   request->known_tokens = request->prefill_tokens = traced.input_length;
   request->computed_tokens = request->scheduled_tokens = request->branch_tokens = request->lost_tokens = 0;
   request->admitted_before = false;
+  request->owed_tokens = 0;
   request->stuck_at = {-1, -1};
   waiting_.push_back(std::move(request));
 }
@@ -86,11 +88,27 @@ void Scheduler::count(const ActiveRequest& request, StepWork& work) const {
   if (!windows_) return;
   const auto before = static_cast<double>(request.computed_tokens);
   if (!request.prefilling()) {
-    add_decode(work.batch, before + 1, *windows_, static_cast<double>(cache_.geometry().speculative_tokens));
+    add_decode(work.batch, before + 1, *windows_, drafts_.tokens);
     return;
   }
   add_prompt(work.batch, static_cast<double>(request.scheduled_tokens), before, *windows_);
   if (request.computed_tokens + request.scheduled_tokens >= request.prefill_tokens) work.batch.sampled += 1;
+}
+
+std::vector<ShapePart> Scheduler::step_parts() const {
+  std::vector<ShapePart> parts;
+  for (const auto& request : running_) {
+    if (request->scheduled_tokens == 0) continue;
+    ShapePart part{.query = request->scheduled_tokens, .context = request->computed_tokens};
+    if (!request->prefilling()) {
+      part.query = drafts_.rows();
+      part.drafts = drafts_.tokens;
+    } else {
+      part.found = part.context > 0 && part.context == request->record.hit_tokens;
+    }
+    parts.push_back(part);
+  }
+  return parts;
 }
 
 ChunkQuestion Scheduler::asked_of(const ActiveRequest& request, std::int64_t start, std::int64_t branch) const {
@@ -109,19 +127,53 @@ bool Scheduler::is_stalled(ActiveRequest& request) const {
   return std::exchange(request.stuck_at, std::max(at, request.stuck_at)) >= at;
 }
 
+std::int64_t Scheduler::true_drafts(ActiveRequest& request) const {
+  if (drafts_.acceptance == 0 || drafts_.tokens == 0) return 0;
+  request.owed_tokens += drafts_.tokens_of_step() - 1;
+  constexpr double rounding = 1e-9;
+  std::int64_t tokens = std::min(static_cast<std::int64_t>(request.owed_tokens + rounding), drafts_.tokens);
+  // The step yields one token more than these.
+  tokens = std::min(tokens, request.record.output_length - request.record.generated - 1);
+  if (cache_.geometry().aligns_chunks()) {
+    const std::int64_t step = cache_.geometry().checkpoint_step();
+    tokens = std::min(tokens, step - request.computed_tokens % step - 1);
+  }
+  tokens = std::max<std::int64_t>(0, tokens);
+  request.owed_tokens -= static_cast<double>(tokens);
+  return tokens;
+}
+
+void Scheduler::know_drafts(ActiveRequest& request, std::int64_t tokens) const {
+  request.known_tokens += tokens;
+  request.record.generated += tokens;
+  if (tokens > 0) extend_keys(request, request.known_tokens);
+}
+
+void Scheduler::forget_drafts(ActiveRequest& request, std::int64_t tokens) const {
+  request.known_tokens -= tokens;
+  request.record.generated -= tokens;
+  request.owed_tokens += static_cast<double>(tokens);
+  while (!request.keys.empty() && std::ssize(request.keys) * unit_ + lookahead_ > request.known_tokens)
+    request.keys.pop_back();
+}
+
 bool Scheduler::serve_running(std::int64_t& budget, StepWork& work, double now) {
   const std::int64_t preemptions_before = preemptions_;
   for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
     ActiveRequest& request = *running_[i];
+    std::int64_t drafted = request.prefilling() ? 0 : true_drafts(request);
+    know_drafts(request, drafted);
     const std::int64_t chunk =
         request.prefilling()
             ? cache_.steps().next_chunk(asked_of(request, request.computed_tokens, request.branch_tokens), budget)
-            : 1;
+            : 1 + drafted;
     if (chunk == 0) continue;
     const std::int64_t evictions_before = cache_.evictions();
     bool fits = false;
     while (!(fits = cache_.advance(request.blocks, prompt_of(request), request.computed_tokens, chunk,
                                    request.branch_tokens))) {
+      // Nobody else is left to give way, so this step is not taken.
+      if (drafted > 0 && running_.size() == i + 1) forget_drafts(request, std::exchange(drafted, 0));
       if (running_.size() == 1 && is_stalled(request)) {
         // The whole cache is too small for this one request: an engine would preempt and prefill it for ever.
         std::unique_ptr<ActiveRequest> stalled = std::move(running_.back());
@@ -140,7 +192,8 @@ bool Scheduler::serve_running(std::int64_t& budget, StepWork& work, double now) 
     served_inside_prompt_ = served_inside_prompt_ || request.prefilling();
     request.record.evictions += cache_.evictions() - evictions_before;
     if (request.prefilling() && request.record.preemptions == 0) ++request.record.num_chunks;
-    budget -= chunk;
+    // Rows of drafts take their part of a step, whether or not they come true.
+    budget -= request.prefilling() || drafts_.acceptance == 0 ? chunk : drafts_.rows();
     count(request, work);
   }
   return preemptions_ == preemptions_before;

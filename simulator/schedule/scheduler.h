@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "clock/drafts.h"
+#include "clock/step_shape.h"
 #include "simulator/blocks/cache_manager.h"
 #include "simulator/schedule/request_record.h"
 #include "simulator/schedule/step_work.h"
@@ -29,6 +31,7 @@ struct ActiveRequest {
   std::int64_t scheduled_tokens = 0;  ///< of the step under way
   std::int64_t branch_tokens = 0;     ///< its branch point, see BlockSteps::branch; 0 = none
   std::int64_t lost_tokens = 0;       ///< computed before its last preemption
+  double owed_tokens = 0;             ///< drafts that came true in the mean and are not generated yet
   bool admitted_before = false;
   /// Tokens known and computed when it last gave way though nobody else ran (BlockSteps::gives_way_to_itself).
   std::pair<std::int64_t, std::int64_t> stuck_at = {-1, -1};
@@ -44,6 +47,10 @@ struct ActiveRequest {
 /// In vLLM 0.33 a request that runs alone may preempt itself too, and is stalled once that brings it no further; so is
 /// the first one of several that no step brings further. One that is admitted with a single token left gets the rows of
 /// its drafter's tokens besides.
+///
+/// Where drafts come true (SchedulerSettings::acceptance), a step yields as many tokens as are expected of it, the same
+/// in every replay: fractions are carried on until they sum up to a token. A step ends where the engine may keep a
+/// state, and what it still owed comes with the next.
 class Scheduler {
  public:
   /// `prefill_only`: a request ends with its prompt. The record of every request that ended goes to `on_end`.
@@ -60,6 +67,8 @@ class Scheduler {
   std::int64_t waiting_tokens() const;
   /// From now on steps say what they compute, for a clock whose model has these windows.
   void count_batches(const std::array<std::int64_t, most_windows>& windows) { windows_ = windows; }
+  /// What the step that was just scheduled computes, a part for each request in it.
+  std::vector<ShapePart> step_parts() const;
   /// Running requests in the order of admission.
   std::span<const std::unique_ptr<ActiveRequest>> running() const { return running_; }
 
@@ -90,6 +99,11 @@ class Scheduler {
   // Is a request that runs alone and lacks blocks bound to get no further, however often it is preempted and starts
   // anew?
   bool is_stalled(ActiveRequest& request) const;
+  // Drafts of a decoding request that come true in this step.
+  std::int64_t true_drafts(ActiveRequest& request) const;
+  // Makes tokens known that a drafter proposed; forgets them where the step is not taken.
+  void know_drafts(ActiveRequest& request, std::int64_t tokens) const;
+  void forget_drafts(ActiveRequest& request, std::int64_t tokens) const;
   // Ends the first waiting request, for which no blocks will ever become free; returns true.
   bool end_unserved(StepWork& work, double now);
   // Ends the first running request after a step that computed nothing although it had the whole budget. The request
@@ -113,6 +127,7 @@ class Scheduler {
   std::deque<std::unique_ptr<ActiveRequest>> waiting_;
   std::vector<std::unique_ptr<ActiveRequest>> ended_;  // kept for reuse
   std::int64_t preemptions_ = 0;
+  Drafts drafts_;
   std::int64_t lookahead_;           // tokens that keys look ahead
   std::optional<std::array<std::int64_t, most_windows>> windows_;  // where batches are counted
   bool served_running_ = false;      // of the step under way: was a running request scheduled,

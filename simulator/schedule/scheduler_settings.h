@@ -18,6 +18,8 @@ struct SchedulerSettings {
   double watermark = 0;                       ///< share of an arena kept free at admission beside others, [0, 1)
   std::int64_t long_prefill_threshold = 0;    ///< most tokens of one request in a step; 0 = no limit
   bool long_prefill_threshold_adaptive = false;  ///< but no fewer than its share of a step among all requests
+  /// The chance that a drafter's next token is right where those before it are, [0, 1]; 0: no draft ever comes true.
+  double acceptance = 0;
   std::optional<std::int64_t> max_model_len;  ///< longest sequence, prompt and output; unset: no limit
   EvictionPolicy eviction = EvictionPolicy::lru;
   std::shared_ptr<const OwnPolicy> own_policy;  ///< in place of `eviction`, which is lru then; null: none

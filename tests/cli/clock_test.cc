@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -181,6 +182,104 @@ TEST_CASE("golden: calibrate says which tests to run, takes their results, and i
   require_refused("calibrate " + model + benches + "-o " + file.string(), "--force");
   require_refused("simulate " + model + "--engine sglang-0.5.23 --requests 5 --clock " + file.string(),
                   "is a clock of vllm");
+}
+
+TEST_CASE("golden: steps of a replay are written, and measured by a benchmark they calibrate the clock") {
+  std::filesystem::remove("shapes.json");
+  std::filesystem::remove("clock_by_steps.json");
+  const std::string deployment = "--model Qwen3.5-35B-A3B --max-model-len 32k --gpu H200 ";
+  const ProgramRun written = run_program("simulate " + deployment + "--requests 300 --shapes shapes.json 2>&1");
+  CAPTURE(written.output);
+  REQUIRE(written.exit_code == 0);
+  CHECK(written.output.find("vllm bench forward --model Qwen3.5-35B-A3B --shapes shapes.json") != std::string::npos);
+  std::ifstream shapes("shapes.json");
+  const nlohmann::json cases = nlohmann::json::parse(shapes)["cases"];
+  CHECK(cases.size() > 20);
+  const std::string calibrate = "calibrate " + deployment + "--forward forward.json ";
+  const auto measure = [&](auto&& micros_of) {
+    nlohmann::json result = nlohmann::json::array();
+    for (std::size_t i = 0; i < cases.size(); ++i)
+      result.push_back({{"case", cases[i]["name"]}, {"requests", cases[i]["requests"]}, {"median_us", micros_of(i)},
+                        {"ranks", {{{"latency_us", {{"sample_spread_pct", 0.9}}}}}}});
+    std::ofstream("forward.json") << result;
+  };
+  // Invented: a server whose short steps take 1.4 times as long as the engine's clock says, and long ones half as long
+  // again as that.
+  measure([](std::size_t) { return 1; });
+  const nlohmann::json by_engine = nlohmann::json::parse(run_program(calibrate + "--format json").output)["steps"];
+  measure([&](std::size_t i) {
+    const double seconds = by_engine[i]["before_seconds"].get<double>();
+    return 1.4e6 * seconds * (seconds > 0.05 ? 1.5 : 1);
+  });
+  const ProgramRun run = run_program(calibrate + "-o clock_by_steps.json");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(run.output.find("held back") != std::string::npos);
+  CHECK(run.output.find("differ by more than 0.5 %") != std::string::npos);
+  const nlohmann::json json = nlohmann::json::parse(run_program(calibrate + "--format json").output);
+  double before = 0, now = 0;
+  for (const nlohmann::json& step : json["steps"]) {
+    before += std::abs(std::log(step["before_seconds"].get<double>() / step["measured_seconds"].get<double>()));
+    now += std::abs(std::log(step["now_seconds"].get<double>() / step["measured_seconds"].get<double>()));
+  }
+  CHECK(json["steps"].size() == cases.size());
+  CHECK(now < before / 2);
+  // What was known of a first token stays, as steps say nothing of it.
+  CHECK(json.contains("error_on_others"));
+  const nlohmann::json times = times_of(deployment + "--clock clock_by_steps.json");
+  CHECK(times["clock"].get<std::string>().find("calibrated by") != std::string::npos);
+  require_refused("simulate --model Qwen3.5-4B --memory 8G --max-model-len 32k --shapes s.json", "by --gpu NAME");
+  require_refused("simulate " + deployment + "--engine sglang-0.5.23 --shapes s.json", "calibrate by load tests");
+  require_refused("simulate " + deployment + "--rate 1x,2x --shapes s.json", "give --rate one factor");
+}
+
+TEST_CASE("golden: a scenario says its clock, flags win over it, and a sweep goes over GPUs") {
+  std::ofstream("clock_scenario.yaml") << "model: Qwen3.5-35B-A3B\nengine: {memory: 40 GiB}\n"
+                                          "limits: {max_model_len: 32k}\nsimulate:\n  trace: {max_requests: 200}\n"
+                                          "  clock: {gpu: H200, ttft_seconds: 1}\n";
+  const auto first_of = [](const std::string& arguments) {
+    const ProgramRun run = run_program("simulate clock_scenario.yaml --format json --quiet " + arguments);
+    CAPTURE(run.output);
+    REQUIRE(run.exit_code == 0);
+    return nlohmann::json::parse(run.output)["caches"][0]["times"];
+  };
+  const nlohmann::json said = first_of(""), faster = first_of("--gpu B200");
+  CHECK(said["gpu"] == "H200");
+  CHECK(said["cached"].contains("good_requests"));
+  CHECK(faster["gpu"] == "B200");
+  CHECK(first_of("--set simulate.clock.rate=0.1")["cached"]["span_seconds"] > said["cached"]["span_seconds"]);
+  const ProgramRun sweep = run_program(
+      "sweep clock_scenario.yaml --simulate --set simulate.clock.gpu='[H200, B200]' --format jsonl --quiet");
+  CAPTURE(sweep.output);
+  REQUIRE(sweep.exit_code == 0);
+  std::istringstream lines(sweep.output);
+  std::vector<nlohmann::json> rows;
+  for (std::string line; std::getline(lines, line);) rows.push_back(nlohmann::json::parse(line));
+  REQUIRE(rows.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(rows[i]["first_token_mean_seconds"].get<double>() ==
+          doctest::Approx(first_token((i == 0 ? said : faster)["cached"])).epsilon(1e-4));
+    CHECK(rows[i]["clock"].get<std::string>().starts_with("clock of vllm"));
+    CHECK(rows[i]["gpus"] == 1);
+  }
+}
+
+TEST_CASE("golden: drafts that come true make tokens faster, drafts that do not make them slower") {
+  const std::string drafting = "--model Qwen3.5-35B-A3B --max-model-len 32k --gpu H200 --driver closed_loop "
+                               "--in-flight 4 ";
+  const auto each = [&](const std::string& more) {
+    return times_of(drafting + more)["cached"]["output_token_seconds"]["mean"].get<double>();
+  };
+  const double none = each(""), wrong = each("--set engine.speculative_tokens=2"),
+               right = each("--set engine.speculative_tokens=2 --acceptance 0.9");
+  CHECK(wrong > none);
+  CHECK(right < none);
+  CHECK(right > none / 3);
+  require_refused("simulate " + drafting + "--acceptance 1.5", "from 0 to 1");
+}
+
+TEST_CASE("edge: attention data parallel has no replay, and says what to do") {
+  require_refused("simulate " + model + "--gpus 4", "take --tp 4");
 }
 
 TEST_CASE("edge: what is no load test is refused with the key that is missing") {

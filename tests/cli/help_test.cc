@@ -50,7 +50,8 @@ void add_files(const ScratchFolder& scratch) {
   fs::copy_file(samples / "kernel-card.json", scratch.path / "mine.card.json");
   const fs::path clock = fs::path(HYBRIDKV_TEST_DATA) / "clock";
   for (const auto& [file, name] : {std::pair{"bench_short.json", "short.json"}, {"bench_long.json", "long.json"},
-                                   {"measured.csv", "measured.csv"}, {"models.csv", "models.csv"}})
+                                   {"measured.csv", "measured.csv"}, {"models.csv", "models.csv"},
+                                   {"forward.json", "forward.json"}})
     fs::copy_file(clock / file, scratch.path / name);
   fs::create_directory(scratch.path / "results");
   scratch.file("my.yaml", "model: Qwen3.5-4B\n"

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "clock/shape_counter.h"
 #include "tests/clock/clock_cases.h"
 
 using namespace hybridkv;
@@ -81,6 +82,28 @@ TEST_CASE("golden: two runs move a clock to a deployment that is slower in each 
     const ClockError before = apart.error({}), after = apart.error(calibrated({}, ReplayedRuns(own)));
     CHECK(after.first_token_p90 + after.output_token_p90 < 0.75 * (before.first_token_p90 + before.output_token_p90));
   }
+}
+
+TEST_CASE("golden: steps measured by themselves tell products, experts, memory and launches apart") {
+  Coefficients truth = planted();
+  truth[Coefficient::allreduce_us] = 12;
+  const StepClock clock(some_hybrid(), {4, 4}, some_gpu(), truth);
+  std::vector<MeasuredStep> steps;
+  for (const StepShape& shape : telling_shapes(256, 100'000, 0)) {
+    const StepWorkload work = clock.workload(forward_batch(shape, clock.windows()));
+    steps.push_back({work, StepClock::forward_seconds_of(work, truth)});
+  }
+  const Coefficients found = calibrated({}, ReplayedRuns({}), steps);
+  CHECK(step_error(steps, {}).median > 5);
+  CHECK(step_error(steps, found).median < 2);
+  CHECK(step_error(steps, found).p90 < 5);
+  CHECK(step_error_apart({}, steps)->median < 4);
+  for (const Coefficient which : {Coefficient::moe_eff, Coefficient::mem_eff, Coefficient::layer_us})
+    CHECK(std::abs(std::log(found[which] / truth[which])) < 0.25);
+  // Of the CPU and of the first token they say nothing.
+  for (const Coefficient which : {Coefficient::ttft_ms, Coefficient::eager_layer_us, Coefficient::step_ms})
+    CHECK(found[which] == doctest::Approx(Coefficients()[which]));
+  CHECK_FALSE(step_error_apart({}, std::span(steps).first(4)).has_value());
 }
 
 TEST_CASE("edge: a calibrated share of a peak is never above it") {

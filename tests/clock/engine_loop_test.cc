@@ -2,20 +2,31 @@
 #include "clock/engine_loop.h"
 
 #include <doctest/doctest.h>
+#include <rapidcheck.h>
 
 using namespace hybridkv;
+
+namespace {
+
+/// Tokens of prompts of the next step.
+double next_prompts(EngineLoop& loop) {
+  loop.next();
+  return loop.middle(1).prompt_tokens;
+}
+
+}  // namespace
 
 TEST_CASE("golden: the request admitted last gives way, waits a step, and computes again what it had") {
   EngineLoop loop({.budget = 1000, .cache_tokens = 203}, {});
   loop.submit({.index = 0, .prompt = 100, .outputs = 50});
   loop.submit({.index = 1, .prompt = 100, .outputs = 50});
-  CHECK(loop.next().prompt_tokens == 200);
+  CHECK(next_prompts(loop) == 200);
   loop.complete(1);
-  CHECK(loop.next().prompt_tokens == 0);  // 202 tokens: not both can take a step
+  CHECK(next_prompts(loop) == 0);  // 202 tokens: not both can take a step
   CHECK(loop.num_running() == 1);
   CHECK(loop.num_waiting() == 1);
   loop.complete(1);
-  CHECK(loop.next().prompt_tokens == 101);
+  CHECK(next_prompts(loop) == 101);
   CHECK(loop.num_running() == 2);
 }
 
@@ -25,20 +36,64 @@ TEST_CASE("golden: a request that reserves its output is admitted when another h
   loop.on_end = [&](std::int64_t index) { ended = index; };
   loop.submit({.index = 7, .prompt = 100, .outputs = 3});
   loop.submit({.index = 8, .prompt = 100, .outputs = 3});
-  CHECK(loop.next().prompt_tokens == 100);
+  CHECK(next_prompts(loop) == 100);
   loop.complete(1);
   loop.next();
   CHECK(loop.most_steps() == 2);
   loop.complete(2);
   CHECK(ended == 7);
-  CHECK(loop.next().prompt_tokens == 100);
+  CHECK(next_prompts(loop) == 100);
 }
 
 TEST_CASE("edge: what was found is read, not computed") {
   EngineLoop loop({.budget = 1000}, {});
   loop.submit({.index = 0, .prompt = 900, .found = 800, .outputs = 1});
-  const StepBatch batch = loop.next();
+  loop.next();
+  const StepBatch batch = loop.middle(1);
   CHECK(batch.prompt_tokens == 100);
   CHECK(batch.prompt_context == 900);
   CHECK(batch.prompt_pairs == 100 * (800 + 50));
+}
+
+TEST_CASE("golden: three drafts of which each is right with 0.7 yield 2.53 tokens a step, so 100 take 40 steps") {
+  const Drafts drafts{.tokens = 3, .acceptance = 0.7};
+  CHECK(drafts.tokens_of_step() == doctest::Approx(1 + 0.7 + 0.49 + 0.343));
+  EngineLoop loop({.budget = 1000, .drafts = drafts}, {});
+  std::int64_t ended = 0;
+  loop.on_end = [&](std::int64_t) { ++ended; };
+  loop.submit({.index = 0, .prompt = 100, .outputs = 100});
+  loop.next();
+  CHECK(loop.middle(1).sampled == 1);
+  loop.complete(1);
+  loop.next();
+  const StepBatch batch = loop.middle(1);
+  CHECK(batch.decode_rows == 4);
+  CHECK(batch.draft_passes == 3);
+  CHECK(loop.most_steps() == 40);  // 99 tokens behind the first
+  loop.complete(40);
+  CHECK(ended == 1);
+}
+
+TEST_CASE("law: drafts that are never right yield what no drafts do, those that always are 1 + d times as much") {
+  CHECK(rc::check([] {
+    const std::int64_t tokens = *rc::gen::inRange(0, 8);
+    RC_ASSERT((Drafts{.tokens = tokens, .acceptance = 0}.tokens_of_step()) == 1);
+    RC_ASSERT((Drafts{.tokens = tokens, .acceptance = 1}.tokens_of_step()) == static_cast<double>(1 + tokens));
+  }));
+}
+
+TEST_CASE("golden: ranks with requests of their own take steps together; the fullest one's is counted") {
+  EngineLoop loop({.budget = 1000, .ranks = 2}, {});
+  for (std::int64_t i = 0; i < 3; ++i) loop.submit({.index = i, .prompt = 100 * (i + 1), .outputs = 5});
+  loop.next();
+  const StepBatch batch = loop.middle(1);
+  CHECK(batch.prompt_tokens == 100 + 300);  // the first and the third
+  CHECK(batch.prompts == 2);
+  CHECK(batch.elsewhere_rows == 200);
+  CHECK(loop.num_running() == 3);
+  loop.complete(1);
+  loop.next();
+  CHECK(loop.middle(1).decoding == 2);
+  CHECK(loop.middle(1).elsewhere_rows == 1);
+  CHECK(loop.most_steps() == 4);
 }

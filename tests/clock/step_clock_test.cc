@@ -94,10 +94,60 @@ TEST_CASE("law: more bandwidth, FLOP/s or link never makes a step slower") {
   }));
 }
 
-TEST_CASE("law: more GPUs that share the experts never make a step slower") {
+TEST_CASE("law: GPUs with a part of the requests each never make any part of a step slower but what they exchange") {
   CHECK(rc::check([] {
     const StepBatch batch = random_batch();
-    RC_ASSERT(seconds(some_gpu(), batch, {2, 8}) <= seconds(some_gpu(), batch, {2, 2}));
+    StepBatch part = batch;
+    part.elsewhere_rows = batch.rows() * 3;
+    const StepParts alone = StepClock(some_hybrid(), {2, 2}, some_gpu(), {}).parts(batch);
+    const StepParts shared = StepClock(some_hybrid(), {2, 8}, some_gpu(), {}).parts(part);
+    for (const StepPart of : all_step_parts)
+      if (of != StepPart::collectives) RC_ASSERT(shared[of] <= alone[of] * (1 + 1e-12));
+  }));
+}
+
+TEST_CASE("law: experts take as long for the rows of all ranks, whichever of them has the rows") {
+  CHECK(rc::check([] {
+    const StepBatch batch = random_batch();
+    if (batch.decoding == 0) return;
+    StepBatch fewer = batch;
+    fewer.decode_rows -= 1;
+    fewer.elsewhere_rows += 1;
+    const StepClock clock(some_hybrid(), {1, 8}, some_gpu(), {});
+    RC_ASSERT(std::abs(clock.parts(fewer)[StepPart::experts] - clock.parts(batch)[StepPart::experts]) <= 1e-12);
+    RC_ASSERT(clock.seconds(fewer) <= clock.seconds(batch));
+  }));
+}
+
+TEST_CASE("golden: a step sends the rows of a rank to the GPUs of their experts and back, three bytes an element") {
+  StepBatch batch;
+  for (int i = 0; i < 100; ++i) add_decode(batch, 1, {});
+  Coefficients no_latency;
+  no_latency[Coefficient::allreduce_us] = 0;
+  const ClockModel model = some_hybrid();
+  // Ten experts of a token lie on eight GPUs at most, seven of which are others; half of 450 GB/s.
+  CHECK(StepClock(model, {1, 8}, some_gpu(), no_latency).parts(batch)[StepPart::collectives] ==
+        doctest::Approx(40 * 100 * 7.0 * 4096 * 3 / 225e9));
+  CHECK(StepClock(model, {1, 1}, some_gpu(), no_latency).parts(batch)[StepPart::collectives] == 0);
+  CHECK(StepClock(model, {1, 8}, some_gpu(), {}).workload(batch).allreduces == 40);
+  CHECK(StepClock(model, {2, 8}, some_gpu(), {}).workload(batch).allreduces == 80);
+}
+
+TEST_CASE("law: a draft costs rows of the step and a layer of its own, never less and never as much as a step") {
+  CHECK(rc::check([] {
+    const auto sequences = *rc::gen::inRange(1, 200), context = *rc::gen::inRange(1, 100000);
+    const std::int64_t drafts = *rc::gen::inRange(1, 6);
+    StepBatch plain, drafted, rows;
+    for (int i = 0; i < sequences; ++i) {
+      add_decode(plain, context, {});
+      add_decode(drafted, context, {}, drafts);
+    }
+    rows = drafted;
+    rows.draft_passes = 0;
+    const StepClock clock(some_hybrid(), {4, 4}, some_gpu(), {});
+    RC_ASSERT(clock.seconds(rows) >= clock.seconds(plain));
+    RC_ASSERT(clock.seconds(drafted) > clock.seconds(rows));
+    RC_ASSERT(clock.seconds(drafted) - clock.seconds(rows) < static_cast<double>(drafts) * clock.seconds(plain));
   }));
 }
 

@@ -26,6 +26,13 @@ def test_simulate(program):
     assert made.to_dict() == said
 
 
+def test_simulate_by_a_clock(program):
+    said = program("simulate", *FLAGS, "--trace", TRACE, "--gpu", "H200", "--ttft", "1s")
+    made = hybridkv.simulate(**KEYS, trace=str(TRACE), gpu="H200", ttft_seconds=1)
+    assert made.to_dict() == said
+    assert said["caches"][0]["times"]["gpu"] == "H200"
+
+
 def test_simulate_radix(program):
     said = program("simulate", *FLAGS, "--trace", TRACE, "--engine", "sglang-0.5.23")
     made = hybridkv.simulate(**KEYS, trace=str(TRACE), engine="sglang-0.5.23")

@@ -53,6 +53,11 @@ TEST_CASE("golden: every key sets its field") {
   request.match_unit_tokens = 16;
   request.scheduler.max_num_seqs = 8;
   request.scheduler.watermark = 0.125;
+  request.scheduler.acceptance = 0.75;
+  request.clock = {.served = {.gpu = "H200", .gpus = 8, .file = "folder/clock.json"},
+                   .limits = {.first_token = 1, .output_token = 0.04},
+                   .rate = 2,
+                   .price_per_gpu_hour = 2.5};
   request.scheduler.long_prefill_threshold = 2048;
   request.scheduler.eviction = EvictionPolicy::time_to_live;
   request.scheduler.checkpoint_back = 2;
@@ -64,6 +69,9 @@ TEST_CASE("golden: every key sets its field") {
                    "  driver: open-loop\n  in_flight: 3\n  upper_bounds: true\n  losses: true\n  branch_point: false\n"
                    "  cost: {per_prefill_token: 0.5, per_decode_step: .25, per_copied_state: 2e-3}\n"
                    "  retention_interval_tokens: 0\n  match_unit_tokens: 16\n  max_num_seqs: 8\n  watermark: 0.125\n"
+                   "  acceptance: 0.75\n"
+                   "  clock: {gpu: H200, gpus: 8, calibrated: folder/./clock.json, ttft_seconds: 1, "
+                   "tpot_seconds: 0.04, rate: 2, price_per_gpu_hour: 2.5}\n"
                    "  long_prefill_threshold_tokens: 2048\n  eviction: time-to-live\n"
                    "  checkpoint_back: 2\n  host_memory: 512 GiB\n  host_state_share: 0.25\n"
                    "  host_write: write-through\n  host_bandwidth: 20\n") == request);
@@ -110,6 +118,9 @@ TEST_CASE("edge: wrong values are one message with the place") {
   CHECK(message_of("  driver: loop\n") ==
         "bad.yaml:5:11: simulate.driver: 'loop' is none of the allowed words: "
         "one_at_a_time, closed_loop, open_loop; did you mean 'open_loop' or 'closed_loop'?");
+  CHECK(message_of("  clock: {rate: 0, gpu: H200}\n") ==
+        "bad.yaml:5:17: simulate.clock.rate: is from 1e-06 to 1e+06");
+  CHECK(message_of("  clock: {rate: 2}\n").find("simulate.clock: key 'gpu' is missing") != std::string::npos);
   CHECK(message_of("  watermark: much\n") ==
         "bad.yaml:5:14: simulate.watermark: 'much' is not a number; allowed: numbers from 0");
   CHECK(message_of("  watermark: -1\n") ==

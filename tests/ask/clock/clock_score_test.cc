@@ -39,8 +39,10 @@ bool alike(double a, double b, double share) { return std::abs(a - b) <= share *
 
 TEST_CASE("golden: the score of the shipped clocks on the published runs, to a tenth of a point") {
   const std::vector<ClockScore> scores = score_clocks(public_rows());
-  REQUIRE(scores.size() == 4);
-  const ClockError &blind = scores.back().blind, &own = scores.back().own;
+  REQUIRE(scores.size() == 7);
+  const ClockScore& all = scores[3];
+  const ClockError &blind = all.blind, &own = all.own;
+  CHECK(all.name == "all");
   CHECK(blind.runs == 479);
   CHECK(blind.first_token_median == doctest::Approx(19.24).epsilon(0.1 / 19.24));
   CHECK(blind.first_token_p90 == doctest::Approx(49.43).epsilon(0.1 / 49.43));
@@ -49,6 +51,15 @@ TEST_CASE("golden: the score of the shipped clocks on the published runs, to a t
   CHECK(own.runs == 350);
   CHECK(own.first_token_median == doctest::Approx(13.47).epsilon(0.1 / 13.47));
   CHECK(own.output_token_median == doctest::Approx(5.71).epsilon(0.1 / 5.71));
+  // Nobody fits a clock to those: their acceptance is assumed, and how ranks wait for each other is not modelled.
+  CHECK(scores[4].name == "with drafts");
+  CHECK(scores[4].blind.runs == 55);
+  CHECK(scores[4].blind.first_token_median == doctest::Approx(23.0).epsilon(0.1 / 23.0));
+  CHECK(scores[4].blind.output_token_median == doctest::Approx(15.6).epsilon(0.1 / 15.6));
+  CHECK(scores[5].name == "attention data parallel");
+  CHECK(scores[5].blind.runs == 9);
+  CHECK(scores[6].name == "both");
+  CHECK(scores[6].blind.runs == 16);
   // What the project asks of a clock without any run of the deployment.
   CHECK(blind.first_token_median <= 20);
   CHECK(blind.first_token_p90 <= 50);
@@ -60,9 +71,9 @@ TEST_CASE("fault: a clock without its launches, or with all of the bandwidth, is
   std::vector<MeasuredRow> rows;
   for (const MeasuredRow& row : public_rows())
     if (row.engine->clock->name == "vllm") rows.push_back(row);
-  const ClockError right = score_clocks(rows).back().blind;
+  const ClockError right = score_clocks(rows).front().blind;
   for (MeasuredRow& row : rows) row.run.model.layers = row.run.model.moe_layers = row.run.model.latent_layers = 0;
-  CHECK(score_clocks(rows).back().blind.output_token_median > 2 * right.output_token_median);
+  CHECK(score_clocks(rows).front().blind.output_token_median > 2 * right.output_token_median);
 }
 
 TEST_CASE("law: what a model of the library computes is what the table of models says") {

@@ -14,7 +14,8 @@ namespace {
 SimulateAnswer replayed(const std::string& text, const std::string& gpu) {
   Scenario scenario = read_scenario(parse_scenario(text, "pair.yaml"));
   const std::vector<AnyCache> caches = planned_caches(scenario);
-  const TimedAnswer timed = set_clock(scenario, caches.front(), {.served = {.gpu = gpu}});
+  scenario.simulate.clock.served.gpu = gpu;
+  const std::optional<TimedAnswer> timed = set_clock(scenario, caches.front());
   return simulate({scenario.simulate, caches, timed});
 }
 

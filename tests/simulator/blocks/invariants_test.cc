@@ -82,6 +82,16 @@ CacheGeometry random_arenas_033(Dice& dice) {
   return g;
 }
 
+/// Any of these with drafts that come true.
+CacheGeometry random_drafts(Dice& dice) {
+  CacheGeometry (*const kinds[])(Dice&) = {random_geometry, random_arenas, random_arenas_033, random_large_pages};
+  CacheGeometry g = kinds[dice.roll(0, 3)](dice);
+  if (g.rules.lookahead_tokens <= 1) g.speculative_tokens = dice.roll(1, 3);
+  g.max_num_batched_tokens = std::max(g.max_num_batched_tokens, 1 + g.speculative_tokens);
+  g.scheduler.acceptance = static_cast<double>(dice.roll(1, 10)) / 10;
+  return g;
+}
+
 /// Any of these with a policy that no engine has.
 CacheGeometry random_policy(Dice& dice) {
   CacheGeometry (*const kinds[])(Dice&) = {random_geometry, random_arenas, random_arenas_033};
@@ -104,6 +114,10 @@ TEST_CASE("law: and with large pages that arenas share") { check_workloads(rando
 
 TEST_CASE("law: whatever policy evicts, nothing that is in use goes and no block is forgotten") {
   check_workloads(random_policy);
+}
+
+TEST_CASE("law: drafts that come true leave the cache sound, and every request with what it asked for") {
+  check_workloads(random_drafts);
 }
 
 TEST_CASE("law: every replay ends: chunks of about a block, drafters of several modules, whatever evicts") {

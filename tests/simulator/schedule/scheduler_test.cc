@@ -41,6 +41,43 @@ TEST_CASE("edge: decode crosses block boundaries and leaves a checkpoint at each
   CHECK(result.stats.modelled == std::vector{ModelledRule::decode});
 }
 
+TEST_CASE("edge: drafts that come true are generated in one step, which ends where a state is kept") {
+  // The same with two drafts that are always right. Computed after each step: 4 | 6 | 8 | 11, 12 |.
+  CacheGeometry geometry = small(40, 1);
+  geometry.speculative_tokens = 2;
+  geometry.scheduler.acceptance = 1;
+  const Run result = run(geometry, closed_loop(1), batch_of({{{1, 6}}}, 7));
+  CHECK(result.stats.steps == 5);
+  CHECK(result.stats.generated_tokens == 7);
+  CHECK(result.stats.pool.checkpoints_made == 3);
+  // Half as often 1 + 0.5 + 0.25 tokens a step: 1, 2.75, 4.5, 6.25, 8; only whole ones are known.
+  geometry.state_groups = 0;
+  geometry.scheduler.acceptance = 0.5;
+  CHECK(run(geometry, closed_loop(1), batch_of({{{1, 6}}}, 8)).stats.steps == 5);
+  geometry.scheduler.acceptance = 1.5;
+  CHECK_THROWS_AS(run(geometry, closed_loop(1), batch_of({{{1, 6}}}, 8)), SpecError);
+}
+
+TEST_CASE("law: drafts that come true change when tokens are generated, not how many, and never take more steps") {
+  std::int64_t fewer = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    Dice dice(seed);
+    CacheGeometry geometry = random_geometry(dice);
+    geometry.speculative_tokens = dice.roll(1, 3);
+    geometry.num_blocks = 400;
+    const TraceBatch batch = random_batch(dice, 6, 40, 30);
+    const Run none = run(geometry, closed_loop(1), batch);
+    geometry.scheduler.acceptance = static_cast<double>(dice.roll(0, 10)) / 10;
+    const Run some = run(geometry, closed_loop(1), batch);
+    REQUIRE(some.stats.generated_tokens == none.stats.generated_tokens);
+    REQUIRE(some.stats.hit_tokens == none.stats.hit_tokens);
+    REQUIRE(some.stats.steps <= none.stats.steps);
+    fewer += some.stats.steps < none.stats.steps ? 1 : 0;
+  }
+  CHECK(fewer > 100);
+}
+
 TEST_CASE("edge: what a request generated is found by nobody else") {
   // The second prompt goes on where the first one's output began; only the first block of the prompt is shared.
   const Run result = run(small(20, 1), closed_loop(1), batch_of({{{1, 6}}, {{1, 6}, {2, 10}}}, 7));

@@ -38,7 +38,7 @@ std::string verdict_text(const BoundAnswer& answer) {
                      share_text(answer, answer.layout.upper_tokens));
 }
 
-constexpr const char* bound_text =
+constexpr const char* one_bound_text =
     "Shares of the prompt tokens, one request at a time. Found: the engine's own rules, replayed. Possible: a "
     "schedule that knows the whole trace, keeps to the memory and leaves running requests their own; no engine's "
     "eviction reaches it for certain. At most: proven for every policy by prices of the memory over time (weak "
@@ -93,7 +93,7 @@ Document bound_document(const std::vector<BoundAnswer>& answers, const std::stri
   }
   document.blocks.emplace_back(std::move(verdicts));
   if (!refusals.items.empty()) document.blocks.emplace_back(std::move(refusals));
-  document.blocks.emplace_back(Paragraph{is_fleet(answers) ? fleet_bound_text : bound_text});
+  document.blocks.emplace_back(Paragraph{is_fleet(answers) ? fleet_bound_text : one_bound_text});
   if (timed) document.blocks.emplace_back(Paragraph{time_basis(*timed)});
   return document;
 }

@@ -9,7 +9,8 @@ using namespace hybridkv::testing;
 
 namespace {
 
-constexpr const char* three_replicas = "simulate Qwen3.5-4B --memory 4G --max-model-len 16k --requests 200 --replicas 3 ";
+constexpr const char* three_replicas =
+    "simulate Qwen3.5-4B --memory 4G --max-model-len 16k --requests 200 --replicas 3 ";
 
 ProgramRun fleet(const std::string& more) { return run_program(three_replicas + more); }
 

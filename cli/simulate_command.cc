@@ -271,6 +271,8 @@ std::string load_of(const SimulateOptions& options, const Question& question, co
 std::string fleet_of(const SimulateOptions& options, const Question& question, const FleetQuestion& fleet) {
   if (!options.per_request.empty() || !options.record.empty())
     throw InputError("--per-request and --record write one replay; leave --replicas out");
+  if (!fleet.outages.empty() && question.scenario.simulate.driver.kind != DriverKind::open_loop)
+    throw InputError("--down is of requests that come by their times; add --gpu NAME or --driver open_loop");
   Progress progress(options.output.quiet);
   SimulateWatch watch;
   watch.on_progress = [&](const SweepProgress& at) {

@@ -23,18 +23,11 @@ EventReading reading_of(RouterKind kind) {
 
 }  // namespace
 
-std::uint64_t session_of(const TraceRequest& request, std::span<const TokenRun> prompt, std::int64_t session_tokens) {
-  if (request.chat_id >= 0) return mix64(1, static_cast<std::uint64_t>(request.chat_id));
-  const std::int64_t tokens = std::min(session_tokens, request.input_length);
-  for (const TokenRun& run : prompt)
-    if (tokens <= run.end_token) return prefix_key(run.chain, tokens);
-  return 0;
-}
-
 Router::Router(const RouterSettings& settings, const AnyCache& cache, const std::vector<CacheReplica*>& replicas)
     : settings_(settings),
       replicas_(replicas),
       random_(settings.seed),
+      sessions_(settings.session_tokens),
       up_(replicas.size(), true),
       given_(replicas.size()),
       matched_(replicas.size()) {
@@ -145,8 +138,8 @@ std::size_t Router::pick(const TraceRequest& request, std::span<const TokenRun> 
       return least([this](std::size_t replica) { return replicas_[replica]->num_in_flight(); });
     case RouterKind::least_tokens:
       return least([this](std::size_t replica) { return replicas_[replica]->waiting_tokens(); });
-    case RouterKind::session: return by_hash(session_of(request, prompt, settings_.session_tokens));
-    case RouterKind::sticky: return sticky(session_of(request, prompt, settings_.session_tokens));
+    case RouterKind::session: return by_hash(sessions_.of(request, prompt));
+    case RouterKind::sticky: return sticky(sessions_.of(request, prompt));
     case RouterKind::gateway: return by_gateway(request.input_length);
     case RouterKind::approximate:
     case RouterKind::precise:

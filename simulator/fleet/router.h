@@ -11,6 +11,7 @@
 #include "simulator/fleet/heard_keys.h"
 #include "simulator/fleet/router_settings.h"
 #include "simulator/fleet/sent_prompts.h"
+#include "simulator/fleet/session_names.h"
 
 namespace hybridkv {
 
@@ -19,9 +20,6 @@ struct Routing {
   std::size_t replica = 0;
   std::int64_t believed_tokens = 0;  ///< of its prompt, that the router took to be found there
 };
-
-/// The session of a request: its conversation, or what its prompt begins with where the trace names none.
-std::uint64_t session_of(const TraceRequest& request, std::span<const TokenRun> prompt, std::int64_t session_tokens);
 
 /// Chooses a replica for every request of a trace. Deterministic: of equals, the one that was given the fewest.
 class Router {
@@ -63,6 +61,7 @@ class Router {
   std::int64_t lookahead_ = 0;
   bool drops_events_ = false;
   std::mt19937_64 random_;
+  SessionNames sessions_;
   std::vector<bool> up_;               // (replica)
   std::vector<std::int64_t> given_;    // (replica) requests
   std::vector<std::int64_t> matched_;  // (replica) tokens, of the request at hand

@@ -36,7 +36,7 @@ TEST_CASE("fault: flags of a fleet that are wrong have a way out that works") {
                           {"--slow 1=0", "must be above 0"},
                           {"--down 0", "write it like 0@60s"},
                           {"--down 0@60s-30s", "is back before it is down"},
-                          {"--down 0@60s", "only an open loop has"},
+                          {"--down 0@60s", "add --gpu NAME or --driver open_loop"},
                           {"--losses", "leave them out, or --replicas"},
                           {"--per-request x.csv", "leave --replicas out"},
                           {"--router-delay soon", "is no time"}}) {
@@ -48,7 +48,7 @@ TEST_CASE("fault: flags of a fleet that are wrong have a way out that works") {
   const ProgramRun alone = run_program("simulate Qwen3.5-4B --memory 4G --max-model-len 16k --router random");
   CHECK(alone.exit_code == 2);
   CHECK(alone.output.find("say how many by --replicas R") != std::string::npos);
-  const ProgramRun tree = fleet("--engine sglang --router states");
+  const ProgramRun tree = fleet("--engine sglang-0.5.23 --router states");
   CHECK(tree.exit_code == 2);
   CHECK(tree.output.find("take approximate or gateway") != std::string::npos);
 }

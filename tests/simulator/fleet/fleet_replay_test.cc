@@ -109,11 +109,14 @@ TEST_CASE("law: replicas with sessions of their own are replays of the trace in 
     const FleetResult fleet = run_fleet({.replica = {.cache = geometry, .driver = driver},
                                          .replicas = replicas,
                                          .router = {.kind = RouterKind::session, .block_tokens = {}}}, batch);
+    SessionNames names(1);
+    std::vector<std::uint64_t> place;  // (request)
+    for (const TraceRequest& request : batch.requests)
+      place.push_back(names.of(request, batch.prompt(request)) % static_cast<std::uint64_t>(replicas));
     for (std::int64_t replica = 0; replica < replicas; ++replica) {
       TraceBatch part = batch;
       std::erase_if(part.requests, [&](const TraceRequest& request) {
-        return session_of(request, batch.prompt(request), 1) % static_cast<std::uint64_t>(replicas) !=
-               static_cast<std::uint64_t>(replica);
+        return place[static_cast<std::size_t>(request.index)] != static_cast<std::uint64_t>(replica);
       });
       // Where time costs nothing, users of one part wait for none of another.
       const Run alone = run(geometry, driver, part);

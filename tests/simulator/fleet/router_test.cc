@@ -55,6 +55,28 @@ TEST_CASE("rule: a router remembers so many blocks of a replica, the last ones t
   CHECK(sent.match(std::vector<PrefixKey>{2}) == 0);
 }
 
+TEST_CASE("rule: a conversation is what the trace names, with all that continues it, or how a prompt begins") {
+  TraceBatch batch;
+  for (int i = 0; i < 5; ++i) add_request(batch, {{i < 3 ? 1u : 2u, 10}, {static_cast<std::uint64_t>(10 + i), 10}});
+  const auto named = [&](std::int64_t tokens) {
+    SessionNames names(tokens);
+    std::vector<std::uint64_t> all;
+    for (const TraceRequest& request : batch.requests) all.push_back(names.of(request, batch.prompt(request)));
+    return all;
+  };
+  CHECK(named(10)[0] == named(10)[2]);
+  CHECK(named(10)[0] != named(10)[3]);
+  CHECK(named(11)[0] != named(11)[2]);
+  // Every request has a name of its own: the third continues the first, the fifth the third.
+  for (TraceRequest& request : batch.requests) request.chat_id = 100 + request.index;
+  batch.requests[2].parent_chat_id = 100;
+  batch.requests[4].parent_chat_id = 102;
+  CHECK(named(10)[2] == named(10)[0]);
+  CHECK(named(10)[4] == named(10)[0]);
+  CHECK(named(10)[1] != named(10)[0]);
+  CHECK(named(10)[3] != named(10)[1]);
+}
+
 TEST_CASE("rule: one after the other, and the least busy") {
   const TraceBatch batch = two_in_turn(6);
   CHECK(requests_of(routed(four_token_blocks(), 3, {.kind = RouterKind::round_robin, .block_tokens = {}}, batch)) ==

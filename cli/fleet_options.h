@@ -24,8 +24,8 @@ struct FleetOptions {
 void add_fleet_options(CLI::App& command, FleetOptions& options);
 
 /// What they ask; nothing without --replicas. `seed`: of the trace, for random choices. `has_blocks`: has the cache
-/// pools of blocks, of which routers hear events? Throws InputError for values
-/// that are none, and for the others without --replicas.
+/// pools of blocks, of which routers hear events? Throws InputError for values that are none, and for the others
+/// without --replicas.
 std::optional<FleetQuestion> fleet_question(const FleetOptions& options, std::uint64_t seed, bool has_blocks);
 
 /// The flag behind the path of a SpecError of fleets and routers; nullptr where it is of something else.

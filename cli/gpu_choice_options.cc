@@ -97,8 +97,8 @@ bool chooses_gpus(const GpuChoiceOptions& options) {
 }
 
 GpuChoiceQuestion gpu_choice_question(const GpuChoiceOptions& options, const ScenarioOptions& scenario,
-                             const SimpleTraffic& traffic,
-                             const std::function<RecommendQuestion(const Scenario&)>& settings_for) {
+                                      const SimpleTraffic& traffic,
+                                      const std::function<RecommendQuestion(const Scenario&)>& settings_for) {
   const std::optional<TimedQuestion> timed = timed_question(options.clock);
   if (rates_of(options.clock).size() > 1)
     throw InputError("--rate: GPUs are chosen for one rate; give one factor");
@@ -106,7 +106,7 @@ GpuChoiceQuestion gpu_choice_question(const GpuChoiceOptions& options, const Sce
                   [](const FlagValue& flag) { return flag.key == "simulate.driver"; }))
     throw InputError("--driver: GPUs are chosen for requests that come by the times of the trace; leave it out");
   GpuChoiceQuestion question{.timed = *timed, .gpus = gpu_numbers(options.gpus.empty() ? usual_gpus : options.gpus),
-                         .ranks = {}, .good_share = good_share_of(options.good_share), .scenario_on = {}};
+                             .ranks = {}, .good_share = good_share_of(options.good_share), .scenario_on = {}};
   const bool are_said = says_ranks(scenario);
   if (are_said) question.ranks = {scenario_on(scenario, timed).engine.tensor_parallel};
   else

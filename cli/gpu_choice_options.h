@@ -27,7 +27,7 @@ bool chooses_gpus(const GpuChoiceOptions& options);
 /// What they ask of a scenario. `settings_for`: what is searched for it. Pre: chooses_gpus. Throws as timed_question,
 /// and InputError for numbers of GPUs and shares that are none, and for a driver beside them.
 GpuChoiceQuestion gpu_choice_question(const GpuChoiceOptions& options, const ScenarioOptions& scenario,
-                             const SimpleTraffic& traffic,
-                             const std::function<RecommendQuestion(const Scenario&)>& settings_for);
+                                      const SimpleTraffic& traffic,
+                                      const std::function<RecommendQuestion(const Scenario&)>& settings_for);
 
 }  // namespace hybridkv

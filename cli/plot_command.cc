@@ -104,18 +104,28 @@ std::vector<std::string> offered_kinds() {
   return names;
 }
 
-/// The plots of several engines: of these kinds, or all that there are.
-std::vector<Plot> engine_plots(const PlotOptions& options) {
-  const std::vector<std::string> known = names_of(engine_plot_kind_names);
-  std::vector<EnginePlotKind> kinds;
+/// The kinds that were typed, each once, or all of these. `which`: what they are, and how others are asked for.
+template <class Kind, std::size_t size>
+std::vector<Kind> chosen_kinds(const PlotOptions& options, const NamedValues<Kind, size>& names,
+                               std::string_view which) {
+  const std::vector<std::string> known = names_of(names);
+  std::vector<Kind> kinds;
   for (const std::string& name : options.kinds) {
-    const auto kind = parse_engine_plot_kind(name);
+    const std::optional<Kind> kind = value_in(names, name);
     if (!kind)
-      throw InputError(fmt::format("plot {}: no kind of several engines; with --engines take {}{}", name,
-                                   fmt::join(known, " or "), did_you_mean(name, known)));
+      throw InputError(fmt::format("plot {}: no kind {} {}{}", name, which, fmt::join(known, " or "),
+                                   did_you_mean(name, known)));
     if (std::find(kinds.begin(), kinds.end(), *kind) == kinds.end()) kinds.push_back(*kind);
   }
-  if (kinds.empty()) kinds.assign(all_engine_plot_kinds.begin(), all_engine_plot_kinds.end());
+  if (!kinds.empty()) return kinds;
+  const auto all = values_of(names);
+  return {all.begin(), all.end()};
+}
+
+/// The plots of several engines: of these kinds, or all that there are.
+std::vector<Plot> engine_plots(const PlotOptions& options) {
+  const std::vector<EnginePlotKind> kinds =
+      chosen_kinds(options, engine_plot_kind_names, "of several engines; with --engines take");
   const std::vector<CompareSetting> settings = engine_settings(options.scenario);
   Progress progress(options.quiet);
   std::vector<Plot> plots;
@@ -149,16 +159,8 @@ std::vector<TimedSetting> timed_settings(const PlotOptions& options, const Timed
 
 std::vector<Plot> time_plots(const PlotOptions& options, const TimedQuestion& timed,
                              const std::vector<TimedSetting>& settings) {
-  const std::vector<std::string> known = names_of(time_plot_kind_names);
-  std::vector<TimePlotKind> kinds;
-  for (const std::string& name : options.kinds) {
-    const auto kind = parse_time_plot_kind(name);
-    if (!kind)
-      throw InputError(fmt::format("plot {}: no kind that shows times; with --gpu take {}{}", name,
-                                   fmt::join(known, " or "), did_you_mean(name, known)));
-    if (std::find(kinds.begin(), kinds.end(), *kind) == kinds.end()) kinds.push_back(*kind);
-  }
-  if (kinds.empty()) kinds.assign(all_time_plot_kinds.begin(), all_time_plot_kinds.end());
+  const std::vector<TimePlotKind> kinds =
+      chosen_kinds(options, time_plot_kind_names, "that shows times; with --gpu take");
   std::vector<double> rates = rates_of(options.clock);
   if (options.clock.rate.empty()) rates.assign(std::begin(usual_rates), std::end(usual_rates));
   Progress progress(options.quiet);

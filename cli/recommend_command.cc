@@ -192,10 +192,9 @@ GpuChoice gpu_choice_of(const RecommendOptions& options) {
     return question_of(options, scenario);
   };
   return choose_gpus(gpu_choice_question(options.gpu_choice, options.scenario, options.traffic, settings_for),
-                         [&](const RecommendProgress& at) {
-                           progress.update("recommend", at.what, static_cast<int>(at.done),
-                                           static_cast<int>(at.total));
-                         });
+                     [&](const RecommendProgress& at) {
+                       progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
+                     });
 }
 
 int write_gpu_choices(const RecommendOptions& options) {

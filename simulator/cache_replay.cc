@@ -43,7 +43,7 @@ namespace {
 class DrivenReplay final : public CacheReplay {
  public:
   explicit DrivenReplay(const SimulationSpec& spec)
-      : replica_(make_replica(spec)), trace_(spec.driver, {replica_.get()}) {
+      : replica_(make_replica(spec)), trace_(spec.driver, {&replica_->replica()}) {
     if (spec.driver.clock) uncached_.emplace(spec);
   }
   void consume(const TraceBatch& batch) override {

@@ -18,16 +18,6 @@ namespace hybridkv {
 
 namespace {
 
-/// What a replica tells, another one that has it tells too.
-void pass_on(Replica& from, Replica& to) {
-  from.on_end = [&to](std::int64_t index, double seconds) {
-    if (to.on_end) to.on_end(index, seconds);
-  };
-  from.on_served = [&to](const RequestTimes& times) {
-    if (to.on_served) to.on_served(times);
-  };
-}
-
 class BlockReplica final : public CacheReplica {
  public:
   BlockReplica(const CacheGeometry& geometry, const SimulationSpec& spec)
@@ -42,19 +32,9 @@ class BlockReplica final : public CacheReplica {
         if (before) before();
         tell(simulation_.scheduler().step_parts());
       };
-    pass_on(simulation_, *this);
   }
-  void pass_until(double seconds) override { simulation_.pass_until(seconds); }
-  void submit(const TraceRequest& request, std::span<const TokenRun> prompt) override {
-    simulation_.submit(request, prompt);
-  }
-  std::int64_t num_in_flight() const override { return simulation_.num_in_flight(); }
-  std::int64_t waiting_tokens() const override { return simulation_.waiting_tokens(); }
-  double usage() const override { return simulation_.usage(); }
+  Replica& replica() override { return simulation_; }
   Scheduler* blocks() override { return &simulation_.scheduler(); }
-  void step(double until) override { simulation_.step(until); }
-  double now() const override { return simulation_.now(); }
-  std::int64_t steps() const override { return simulation_.steps(); }
   ReplayResult result() override {
     SimulationStats stats = simulation_.stats();
     const std::optional<ServedTimes> times = stats.times;
@@ -128,7 +108,7 @@ SnapshotRecord turned_away(const SnapshotReplay& replay, const TraceRequest& req
 
 /// An index that is replayed one request at a time: each has ended when it has been submitted.
 template <class Cache, class Index, class Ledger, class Stats>
-class AtOnceReplica final : public CacheReplica {
+class AtOnceReplica final : public CacheReplica, public Replica {
  public:
   AtOnceReplica(const Cache& cache, const SimulationSpec& spec)
       : replay_(driven(cache.settings, spec.driver)),
@@ -137,6 +117,7 @@ class AtOnceReplica final : public CacheReplica {
         on_record_(spec.on_record) {
     stats_.settings = replay_.settings();
   }
+  Replica& replica() override { return *this; }
   void pass_until(double seconds) override { now_ = std::max(now_, seconds); }
   void submit(const TraceRequest& request, std::span<const TokenRun> prompt) override {
     ++requests_;
@@ -173,7 +154,7 @@ using SlotReplica = AtOnceReplica<SlotCache, SlotReplay, SlotLedger, SlotStats>;
 using SnapshotReplica = AtOnceReplica<SnapshotCache, SnapshotReplay, SnapshotLedger, SnapshotStats>;
 
 /// A tree with several requests in flight, without time. A prompt that is too long takes no place.
-class TreeLoopReplica final : public CacheReplica {
+class TreeLoopReplica final : public CacheReplica, public Replica {
  public:
   TreeLoopReplica(const TreeCache& cache, const SimulationSpec& spec)
       : scheduler_(driven(cache.settings, spec.driver), [this](const TreeRecord& record) { ended(record); }),
@@ -182,6 +163,7 @@ class TreeLoopReplica final : public CacheReplica {
     stats_.settings = scheduler_.settings();
     stats_.in_flight = spec.driver.in_flight;
   }
+  Replica& replica() override { return *this; }
   void pass_until(double /*seconds*/) override {}
   void submit(const TraceRequest& request, std::span<const TokenRun> prompt) override {
     if (refused_for_length(request.input_length, max_model_len_)) ended(turned_away(scheduler_, request));
@@ -249,7 +231,7 @@ class TimedReplica final : public CacheReplica {
       : loop_(spec.driver,
               [this](const TraceRequest& request, std::span<const TokenRun> prompt) {
                 found_.reset();
-                inner_->submit(request, prompt);
+                inner_->replica().submit(request, prompt);
                 return found_;
               },
               true) {
@@ -259,15 +241,8 @@ class TimedReplica final : public CacheReplica {
       if (tell) tell(record, loss);
     };
     inner_ = make_untimed(inner);
-    pass_on(loop_, *this);
   }
-  void pass_until(double seconds) override { loop_.pass_until(seconds); }
-  void submit(const TraceRequest& request, std::span<const TokenRun> prompt) override { loop_.submit(request, prompt); }
-  std::int64_t num_in_flight() const override { return loop_.num_in_flight(); }
-  std::int64_t waiting_tokens() const override { return loop_.waiting_tokens(); }
-  void step(double until) override { loop_.step(until); }
-  double now() const override { return loop_.now(); }
-  std::int64_t steps() const override { return loop_.steps(); }
+  Replica& replica() override { return loop_; }
   ReplayResult result() override {
     ReplayResult result = inner_->result();
     result.times = loop_.times();

@@ -72,9 +72,9 @@ std::optional<std::size_t> choice_to_take(std::span<const EngineGpuChoice> engin
 }
 
 GpuChoice choose_gpus(const GpuChoiceQuestion& question,
-                            const std::function<void(const RecommendProgress&)>& progress) {
+                      const std::function<void(const RecommendProgress&)>& progress) {
   GpuChoice answer{.timed = {}, .gpus = question.gpus, .good_share = question.good_share, .searches = {},
-                     .refused = {}, .tried = {}, .pick = {}, .most_rate = {}, .commands = {}};
+                   .refused = {}, .tried = {}, .pick = {}, .most_rate = {}, .commands = {}};
   if (!question.timed.limits.any())
     throw InputError("--gpu: say what has to be kept on it, --ttft 1s or --tpot 40ms, or both");
   bool closed_loop = false;

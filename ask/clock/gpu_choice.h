@@ -97,6 +97,6 @@ std::optional<std::size_t> choice_to_take(std::span<const EngineGpuChoice> engin
 /// holds, one with a lower rate or more replicas is taken to hold too.
 /// Throws InputError where no number of ranks answers, where the trace has no times, and as set_clock.
 GpuChoice choose_gpus(const GpuChoiceQuestion& question,
-                            const std::function<void(const RecommendProgress&)>& progress = {});
+                      const std::function<void(const RecommendProgress&)>& progress = {});
 
 }  // namespace hybridkv

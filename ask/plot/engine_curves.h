@@ -22,7 +22,6 @@ enum class EnginePlotKind { request, hit_rate };
 inline constexpr auto engine_plot_kind_names = std::to_array<Named<EnginePlotKind>>(
     {{EnginePlotKind::request, "engine-request"},
      {EnginePlotKind::hit_rate, "engine-hit-rate"}});
-inline constexpr auto all_engine_plot_kinds = values_of(engine_plot_kind_names);
 
 constexpr std::string_view to_string(EnginePlotKind kind) { return name_in(engine_plot_kind_names, kind); }
 constexpr std::optional<EnginePlotKind> parse_engine_plot_kind(std::string_view name) {

@@ -18,7 +18,6 @@ enum class TimePlotKind { latency, step_time };
 inline constexpr auto time_plot_kind_names = std::to_array<Named<TimePlotKind>>(
     {{TimePlotKind::latency, "latency"},
      {TimePlotKind::step_time, "step-time"}});
-inline constexpr auto all_time_plot_kinds = values_of(time_plot_kind_names);
 
 constexpr std::string_view to_string(TimePlotKind kind) { return name_in(time_plot_kind_names, kind); }
 constexpr std::optional<TimePlotKind> parse_time_plot_kind(std::string_view name) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ask/clock/kept_limits.h"
+#include "ask/clock/service_figures.h"
 #include "base/number_text.h"
 #include "report/document.h"
 #include "report/field.h"
@@ -29,12 +31,7 @@ struct FleetRow {
                ? static_cast<double>(result().blocks->repeated) / static_cast<double>(result().blocks->findable)
                : 0;
   }
-  double good_share() const {
-    const ServedTimes& times = *result().times;
-    return times.requests() == 0
-               ? 0
-               : static_cast<double>(times.good_requests()) / static_cast<double>(times.requests());
-  }
+  const ServedTimes& times() const { return *result().times; }
 };
 
 std::vector<FleetRow> rows_of(const FleetAnswer& answer) {
@@ -52,14 +49,14 @@ Table fleet_table(const std::vector<FleetRow>& rows) {
   const bool timed = rows.front().result().times.has_value(), has_blocks = rows.front().result().blocks.has_value();
   const bool limited = timed && rows.front().answer->timed->limits.any();
   const bool overloaded =
-      timed && std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.result().times->overloaded(); });
+      timed && std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.times().overloaded(); });
   const bool several = rows.front().answer->caches.size() > 1;
   const bool believes = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.believes(); });
   const auto right = [](const char* title, const char* below) { return for_people(title, below, Align::right); };
   const auto believed = [](auto getter) { return where(&Row::believes, getter); };
   const auto seconds = [](Durations of, double share) {
     return [=](const Row& row) {
-      const DurationHistogram& all = (*row.result().times).*of;
+      const DurationHistogram& all = row.times().*of;
       return share == 0 ? all.mean() : all.quantile(share);
     };
   };
@@ -96,22 +93,18 @@ Table fleet_table(const std::vector<FleetRow>& rows) {
        {right("", "p90"), shown(&ServedTimes::first_token, 0.9), timed},
        {right("further", "token"), shown(&ServedTimes::output_token, 0), timed},
        {right("queueing", "mean"), shown(&ServedTimes::queueing, 0), timed},
-       {right("within", "limits"), [](const Row& row) { return Percent{100 * row.good_share(), 1}; }, limited},
+       {right("within", "limits"), [](const Row& row) { return Percent{100 * good_share(row.times()), 1}; }, limited},
        {for_people("over-", "loaded", Align::left),
-        [](const Row& row) { return std::string(row.result().times->overloaded() ? "yes" : "no"); }, overloaded},
+        [](const Row& row) { return std::string(row.times().overloaded() ? "yes" : "no"); }, overloaded},
        {for_programs("first_token_mean_seconds"), exact(&ServedTimes::first_token, 0), timed},
        {for_programs("first_token_p90_seconds"), exact(&ServedTimes::first_token, 0.9), timed},
        {for_programs("first_token_p99_seconds"), exact(&ServedTimes::first_token, 0.99), timed},
        {for_programs("output_token_mean_seconds"), exact(&ServedTimes::output_token, 0), timed},
        {for_programs("queueing_mean_seconds"), exact(&ServedTimes::queueing, 0), timed},
        {for_programs("output_tokens_per_second"),
-        [](const Row& row) {
-          const double span = row.result().times->span_seconds();
-          return Real{span > 0 ? static_cast<double>(row.result().times->generated_tokens()) / span : 0, 3};
-        },
-        timed},
-       {for_programs("good_share"), [](const Row& row) { return Real{row.good_share(), 6}; }, limited},
-       {for_programs("overloaded"), [](const Row& row) { return row.result().times->overloaded(); }, timed}},
+        [](const Row& row) { return Real{per_second(row.times(), row.times().generated_tokens()), 3}; }, timed},
+       {for_programs("good_share"), [](const Row& row) { return Real{good_share(row.times()), 6}; }, limited},
+       {for_programs("overloaded"), [](const Row& row) { return row.times().overloaded(); }, timed}},
       rows);
 }
 

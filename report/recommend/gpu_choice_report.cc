@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ask/clock/served_clock.h"
+#include "ask/clock/service_figures.h"
 #include "base/number_text.h"
 #include "report/field.h"
 #include "report/json_text.h"
@@ -33,15 +34,12 @@ struct GpuChoiceRow {
   bool is_pick() const { return answer().pick == at; }
   /// Requests a second of all replicas that keep the limits.
   double good_rate() const {
-    const double span = times().span_seconds();
-    return span > 0 ? static_cast<double>(tried().replicas * times().good_requests()) / span : 0;
+    return per_second(times(), tried().replicas * times().good_requests());
   }
   /// Of a million generated tokens.
   std::optional<double> price() const {
-    const std::optional<double>& hour = answer().timed.price_per_gpu_hour;
-    if (!hour || times().generated_tokens() == 0) return std::nullopt;
-    const double hours = static_cast<double>(tried().ranks) * times().span_seconds() / 3600;
-    return *hour * hours / static_cast<double>(times().generated_tokens()) * 1e6;
+    return price_of_million(times(), static_cast<double>(tried().ranks), answer().timed.price_per_gpu_hour,
+                            times().generated_tokens());
   }
   std::string settings() const {
     const RecommendAnswer& found = answer().search_of(tried()).answer;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ask/clock/kept_limits.h"
+#include "ask/clock/service_figures.h"
 #include "base/number_text.h"
 #include "report/field.h"
 #include "report/replay/times_columns.h"
@@ -24,14 +25,11 @@ struct TimesRow {
   const TimedAnswer* timed;
 
   double span() const { return times->span_seconds(); }
-  double per_second(std::int64_t number) const { return span() > 0 ? static_cast<double>(number) / span() : 0; }
   double gpus() const { return static_cast<double>(timed->gpus()); }
-  double output_rate() const { return per_second(times->generated_tokens()); }
-  double gpu_hours() const { return gpus() * span() / 3600; }
-  /// Money for a million tokens, of which `share` of the whole price is paid.
+  double output_rate() const { return per_second(*times, times->generated_tokens()); }
+  double hours() const { return gpu_hours(*times, gpus()); }
   std::optional<double> price_of(std::int64_t tokens) const {
-    if (!timed->price_per_gpu_hour || tokens == 0) return std::nullopt;
-    return *timed->price_per_gpu_hour * gpu_hours() / static_cast<double>(tokens) * 1e6;
+    return price_of_million(*times, gpus(), timed->price_per_gpu_hour, tokens);
   }
 };
 
@@ -88,9 +86,9 @@ Table service_table(const std::vector<TimesRow>& rows) {
         [](const TimesRow& row) { return Percent{100 * good_share(*row.times), 1}; },
         limited},
        {right("", "of them a second"),
-        [](const TimesRow& row) { return Real{row.per_second(row.times->good_requests()), 2}; }, limited},
+        [](const TimesRow& row) { return Real{per_second(*row.times, row.times->good_requests()), 2}; }, limited},
        {right("span"), [](const TimesRow& row) { return human_seconds(row.span()); }},
-       {right("GPU", "hours"), [](const TimesRow& row) { return Real{row.gpu_hours(), 2}; }},
+       {right("GPU", "hours"), [](const TimesRow& row) { return Real{row.hours(), 2}; }},
        {right("price of a million", "generated"),
         [](const TimesRow& row) { return Real{row.price_of(row.times->generated_tokens()).value_or(0), 2}; }, priced}},
       rows);
@@ -171,11 +169,11 @@ ordered_json run_json(const TimesRow& row) {
                     {"generated_tokens", row.times->generated_tokens()},
                     {"output_tokens_per_second", row.output_rate()},
                     {"output_tokens_per_second_per_gpu", row.output_rate() / row.gpus()},
-                    {"gpu_hours", row.gpu_hours()},
+                    {"gpu_hours", row.hours()},
                     {"overloaded", row.times->overloaded()}};
   if (row.timed->limits.any()) {
     json["good_requests"] = row.times->good_requests();
-    json["good_requests_per_second"] = row.per_second(row.times->good_requests());
+    json["good_requests_per_second"] = per_second(*row.times, row.times->good_requests());
   }
   if (const auto price = row.price_of(row.times->generated_tokens())) json["price_per_million_generated"] = *price;
   if (const auto price = row.price_of(row.times->prompt_tokens() - row.times->found_tokens() +

@@ -73,7 +73,7 @@ FleetReplay::FleetReplay(const FleetSpec& spec) : spec_(spec) {
   for (std::size_t place = 0; place < computed_.size(); ++place) {
     replicas_.push_back(make(place));
     all.push_back(replicas_.back().get());
-    driven.push_back(all.back());
+    driven.push_back(&all.back()->replica());
   }
   router_ = std::make_unique<Router>(spec.router, spec.replica.cache, all);
   routing_.block_tokens = router_->block_tokens();
@@ -100,26 +100,26 @@ std::unique_ptr<CacheReplica> FleetReplay::make(std::size_t place) {
   if (place < spec_.slowness.size()) one.driver.slowness = spec_.slowness[place];
   one.on_record = [this, place](const RecordView& view, const ReuseLoss* loss) { record(place, view, loss); };
   std::unique_ptr<CacheReplica> replica = make_replica(one);
-  if (times_) replica->on_served = [this](const RequestTimes& times) { times_->add(times); };
+  if (times_) replica->replica().on_served = [this](const RequestTimes& times) { times_->add(times); };
   return replica;
 }
 
 std::size_t FleetReplay::route(const TraceRequest& request, std::span<const TokenRun> prompt, double now) {
   const Routing routing = router_->choose(request, prompt, now);
-  if (routing_.believes) believed_[request.index] = routing.believed_tokens;
-  if (!spec_.outages.empty())
-    given_[request.index] = {routing.replica, {request, {prompt.begin(), prompt.end()}}};
+  Given& given = given_[request.index];
+  given.routing = routing;
+  if (!spec_.outages.empty()) given.held = {request, {prompt.begin(), prompt.end()}};
   return routing.replica;
 }
 
 void FleetReplay::fail(std::size_t place, double now) {
   router_->set_up(place, false);
   failed_.push_back(std::exchange(replicas_[place], make(place)));
-  trace_->replace(place, *replicas_[place]);
+  trace_->replace(place, replicas_[place]->replica());
   router_->replace(place, *replicas_[place]);
   std::vector<HeldRequest> lost;
   for (const auto& [index, given] : given_)
-    if (given.replica == place) lost.push_back(given.held);
+    if (given.routing.replica == place) lost.push_back(given.held);
   for (const HeldRequest& one : lost) {
     ++resent_;
     resent_tokens_ += one.request.input_length;
@@ -129,14 +129,13 @@ void FleetReplay::fail(std::size_t place, double now) {
 
 void FleetReplay::record(std::size_t replica, const RecordView& view, const ReuseLoss* loss) {
   const EndedRequest one = ended_of(view);
-  const auto belief = believed_.extract(one.index);
-  given_.erase(one.index);
+  const std::int64_t believed = given_.extract(one.index).mapped().routing.believed_tokens;
   if (one.status == RequestStatus::ok) {
     computed_[replica] += one.prompt - one.found;
-    if (!belief.empty()) {
-      routing_.believed_tokens += belief.mapped();
-      routing_.overstated_tokens += std::max<std::int64_t>(0, belief.mapped() - one.found);
-      routing_.unseen_tokens += std::max<std::int64_t>(0, one.found - belief.mapped());
+    if (routing_.believes) {
+      routing_.believed_tokens += believed;
+      routing_.overstated_tokens += std::max<std::int64_t>(0, believed - one.found);
+      routing_.unseen_tokens += std::max<std::int64_t>(0, one.found - believed);
     }
   }
   if (spec_.replica.on_record) spec_.replica.on_record(view, loss);

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "simulator/cache_replica.h"
@@ -89,12 +88,11 @@ class FleetReplay final : public Replay {
   std::vector<std::unique_ptr<CacheReplica>> replicas_, failed_;
   std::unique_ptr<Router> router_;
   std::unique_ptr<TraceDriver> trace_;
-  std::unordered_map<std::int64_t, std::int64_t> believed_;  // tokens, of requests in flight, by index
   struct Given {
-    std::size_t replica = 0;
-    HeldRequest held;
+    Routing routing;
+    HeldRequest held;  // where replicas fail
   };
-  std::map<std::int64_t, Given> given_;  // in flight, by index; where replicas fail
+  std::map<std::int64_t, Given> given_;  // in flight, by index
   std::int64_t resent_ = 0, resent_tokens_ = 0;
   std::optional<ServedTimes> times_;
   RoutingCounts routing_;

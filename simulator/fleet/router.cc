@@ -55,8 +55,9 @@ void Router::replace(std::size_t place, CacheReplica& replica) {
   replicas_[place] = &replica;
   if (!sent_.empty()) sent_[place] = SentPrompts(settings_.lru_blocks);
   if (heard_.empty()) return;
-  heard_[place] = std::make_unique<HeardKeys>(replica.blocks()->cache(), reading_of(settings_.kind),
-                                              settings_.delay_seconds, [&replica] { return replica.now(); }, before_);
+  heard_[place] = std::make_unique<HeardKeys>(
+      replica.blocks()->cache(), reading_of(settings_.kind), settings_.delay_seconds,
+      [&here = replica.replica()] { return here.now(); }, before_);
   replica.blocks()->tell(*heard_[place]);
 }
 
@@ -74,10 +75,18 @@ std::size_t Router::least(Number&& number) const {
   return best;
 }
 
+std::int64_t Router::in_flight(std::size_t place) const { return replicas_[place]->replica().num_in_flight(); }
+
+std::size_t Router::least_busy() const {
+  return least([this](std::size_t place) { return in_flight(place); });
+}
+
+std::size_t Router::busiest() const {
+  return least([this](std::size_t place) { return -in_flight(place); });
+}
+
 bool Router::is_busy(std::size_t replica) const {
-  const std::int64_t fewest =
-      replicas_[least([this](std::size_t other) { return replicas_[other]->num_in_flight(); })]->num_in_flight();
-  const std::int64_t own = replicas_[replica]->num_in_flight();
+  const std::int64_t fewest = in_flight(least_busy()), own = in_flight(replica);
   return own - fewest > settings_.busy_requests &&
          static_cast<double>(own) > settings_.busy_ratio * static_cast<double>(fewest);
 }
@@ -85,7 +94,7 @@ bool Router::is_busy(std::size_t replica) const {
 std::size_t Router::sticky(std::uint64_t session) {
   const auto home = homes_.find(session);
   if (home != homes_.end() && up_[home->second] && !is_busy(home->second)) return home->second;
-  return homes_[session] = least([this](std::size_t replica) { return replicas_[replica]->num_in_flight(); });
+  return homes_[session] = least_busy();
 }
 
 void Router::match(const TraceRequest& request, std::span<const TokenRun> prompt, double now) {
@@ -107,24 +116,20 @@ void Router::learn() {
 }
 
 std::size_t Router::by_scores(std::int64_t prompt_tokens) const {
-  const auto in_flight = [this](std::size_t at) { return replicas_[at]->num_in_flight(); };
-  const std::int64_t fewest = in_flight(least(in_flight));
-  const std::int64_t most = in_flight(least([&](std::size_t at) { return -in_flight(at); }));
+  const std::int64_t fewest = in_flight(least_busy()), most = in_flight(busiest());
   return least([&](std::size_t at) {
-    const CacheReplica& replica = *replicas_[at];
-    const double idle = most > fewest ? static_cast<double>(most - replica.num_in_flight()) /
+    const double idle = most > fewest ? static_cast<double>(most - in_flight(at)) /
                                             static_cast<double>(most - fewest)
                                       : 1;
     return -(settings_.prefix_weight * static_cast<double>(matched_[at]) / static_cast<double>(prompt_tokens) +
-             settings_.queue_weight * idle + settings_.usage_weight * (1 - replica.usage()));
+             settings_.queue_weight * idle + settings_.usage_weight * (1 - replicas_[at]->replica().usage()));
   });
 }
 
 std::size_t Router::by_gateway(std::int64_t prompt_tokens) const {
   const std::size_t best = least([this](std::size_t replica) { return -matched_[replica]; });
-  const std::size_t idlest = least([this](std::size_t replica) { return replicas_[replica]->num_in_flight(); });
-  const std::size_t busiest = least([this](std::size_t replica) { return -replicas_[replica]->num_in_flight(); });
-  if (is_busy(busiest)) return idlest;
+  const std::size_t idlest = least_busy();
+  if (is_busy(busiest())) return idlest;
   const double share = static_cast<double>(matched_[best]) / static_cast<double>(prompt_tokens);
   if (share > settings_.least_match) return best;
   return least([this](std::size_t replica) { return sent_[replica].size(); });
@@ -135,9 +140,9 @@ std::size_t Router::pick(const TraceRequest& request, std::span<const TokenRun> 
     case RouterKind::round_robin: return least([](std::size_t) { return 0; });
     case RouterKind::random: return by_hash(random_());
     case RouterKind::least_requests:
-      return least([this](std::size_t replica) { return replicas_[replica]->num_in_flight(); });
+      return least_busy();
     case RouterKind::least_tokens:
-      return least([this](std::size_t replica) { return replicas_[replica]->waiting_tokens(); });
+      return least([this](std::size_t replica) { return replicas_[replica]->replica().waiting_tokens(); });
     case RouterKind::session: return by_hash(sessions_.of(request, prompt));
     case RouterKind::sticky: return sticky(sessions_.of(request, prompt));
     case RouterKind::gateway: return by_gateway(request.input_length);

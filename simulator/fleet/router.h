@@ -42,6 +42,9 @@ class Router {
  private:
   template <class Number>
   std::size_t least(Number&& number) const;
+  std::int64_t in_flight(std::size_t place) const;
+  std::size_t least_busy() const;
+  std::size_t busiest() const;
   bool is_busy(std::size_t replica) const;
   // The one of that hash, or the next that is up.
   std::size_t by_hash(std::uint64_t hash) const;

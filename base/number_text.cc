@@ -55,6 +55,8 @@ std::string exact_bytes(std::int64_t bytes) {
 
 std::string human_percent(double percent, int digits) { return human_real(percent, digits) + " %"; }
 
+std::string human_share(double share) { return human_percent(100 * share, 1); }
+
 std::string human_real(double value, int digits) {
   std::string text = fmt::format("{:.{}f}", value, digits);
   if (std::isfinite(value)) separate_thousands(text, text[0] == '-' ? 1 : 0, std::min(text.find('.'), text.size()));

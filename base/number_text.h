@@ -26,6 +26,9 @@ std::string exact_bytes(std::int64_t bytes);
 /// "0.58 %". `digits` decimals, rounded.
 std::string human_percent(double percent, int digits = 2);
 
+/// A share of one as percent of one decimal: 0.318 -> "31.8 %".
+std::string human_share(double share);
+
 /// Fixed decimals with thousands separators: 1150329.5 -> "1,150,329.50"; "inf", "-inf" and "nan" as such.
 std::string human_real(double value, int digits = 2);
 

@@ -31,6 +31,10 @@ struct RequestTimes {
   double output_token() const { return generated > 1 ? (end - first_token) / static_cast<double>(generated - 1) : 0; }
 };
 
+class ServedTimes;
+/// Which of the durations that follow: of first tokens, further ones, whole requests or queueing.
+using ServedDurations = DurationHistogram ServedTimes::*;
+
 /// How long requests took. Memory is fixed, however many there are.
 class ServedTimes {
  public:

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t most_replayed = 10;
 
 /// First tokens count as alike within this share, far below what a clock knows.
-constexpr double alike = 0.01;
+constexpr double alike_share = 0.01;
 
 /// Rates are looked for among numbers of two digits, "1.0" to "9.9" times a power of ten, as far as a thousand times
 /// up and down.
@@ -119,7 +119,7 @@ Deployment DeploymentSearch::best(std::int64_t replicas, double rate) const {
   const Deployment& fastest = *std::min_element(all.begin(), all.end(), is_better);
   return *std::find_if(all.begin(), all.end(), [&](const Deployment& one) {
     return one.holds == fastest.holds && (one.holds || good_share(one.cached) == good_share(fastest.cached)) &&
-           first_token(one) <= (1 + alike) * first_token(fastest);
+           first_token(one) <= (1 + alike_share) * first_token(fastest);
   });
 }
 

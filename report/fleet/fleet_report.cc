@@ -41,11 +41,8 @@ std::vector<FleetRow> rows_of(const FleetAnswer& answer) {
   return rows;
 }
 
-std::string percent(double share) { return fmt::format("{} %", human_real(100 * share, 1)); }
-
 Table fleet_table(const std::vector<FleetRow>& rows) {
   using Row = FleetRow;
-  using Durations = DurationHistogram ServedTimes::*;
   const bool timed = rows.front().result().times.has_value(), has_blocks = rows.front().result().blocks.has_value();
   const bool limited = timed && rows.front().answer->timed->limits.any();
   const bool overloaded =
@@ -54,16 +51,16 @@ Table fleet_table(const std::vector<FleetRow>& rows) {
   const bool believes = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.believes(); });
   const auto right = [](const char* title, const char* below) { return for_people(title, below, Align::right); };
   const auto believed = [](auto getter) { return where(&Row::believes, getter); };
-  const auto seconds = [](Durations of, double share) {
+  const auto seconds = [](ServedDurations of, double share) {
     return [=](const Row& row) {
       const DurationHistogram& all = row.times().*of;
       return share == 0 ? all.mean() : all.quantile(share);
     };
   };
-  const auto shown = [=](Durations of, double share) {
+  const auto shown = [=](ServedDurations of, double share) {
     return [get = seconds(of, share)](const Row& row) { return human_seconds(get(row)); };
   };
-  const auto exact = [=](Durations of, double share) {
+  const auto exact = [=](ServedDurations of, double share) {
     return [get = seconds(of, share)](const Row& row) { return Real{get(row), 6}; };
   };
   return table_of<Row>(
@@ -112,12 +109,12 @@ Table fleet_table(const std::vector<FleetRow>& rows) {
 std::string gaps_text(const FleetCache& cache, const FleetAnswer& answer) {
   const RoutedFleet &first = cache.routers.front(), &best = cache.best();
   std::string text = fmt::format("{} replicas of {}: {} finds {} of the prompt tokens", answer.replicas, cache.name,
-                                 to_string(first.router.kind), percent(first.found_rate()));
+                                 to_string(first.router.kind), human_share(first.found_rate()));
   if (&best != &first)
-    text += fmt::format(", {} {}", to_string(best.router.kind), percent(best.found_rate()));
-  text += fmt::format("; one store of their memory would find {}", percent(cache.one_store.hit_rate()));
+    text += fmt::format(", {} {}", to_string(best.router.kind), human_share(best.found_rate()));
+  text += fmt::format("; one store of their memory would find {}", human_share(cache.one_store.hit_rate()));
   if (cache.bound)
-    text += fmt::format(", any policy at most {}", percent(cache.bound->rate(cache.bound->upper_tokens)));
+    text += fmt::format(", any policy at most {}", human_share(cache.bound->rate(cache.bound->upper_tokens)));
   return text + ".";
 }
 
@@ -141,14 +138,14 @@ Listing misbeliefs(const std::vector<FleetRow>& rows) {
                       "of no match; leave --router-block out.", router, *row.routed->router.block_tokens));
     else if (row.rate(row.routing().overstated_tokens) >= noticed)
       listing.items.push_back(fmt::format("{} took {} to be found of which {} were not: {}.", router,
-                                          percent(row.rate(row.routing().believed_tokens)),
-                                          percent(row.rate(row.routing().overstated_tokens)),
+                                          human_share(row.rate(row.routing().believed_tokens)),
+                                          human_share(row.rate(row.routing().overstated_tokens)),
                                           hears_events(row.routed->router.kind)
                                               ? "attention was there, the states behind it were not"
                                               : "it counts what it sent, not what was kept"));
     if (!row.routing().drops_events && row.rate(row.routing().unseen_tokens) >= noticed)
       listing.items.push_back(fmt::format("{} did not see {} that was found.", router,
-                                          percent(row.rate(row.routing().unseen_tokens))));
+                                          human_share(row.rate(row.routing().unseen_tokens))));
   }
   return listing;
 }

@@ -17,12 +17,11 @@ namespace {
 
 using RateAt = std::size_t;  // position of a rate
 using RunAtRate = ServedTimes LoadPoint::*;
-using Durations = DurationHistogram ServedTimes::*;
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 /// A mean in seconds; nothing where the queue grows, as the mean then says how long the trace is.
-double mean_of(const LoadCurve& curve, RateAt at, RunAtRate run, Durations durations) {
+double mean_of(const LoadCurve& curve, RateAt at, RunAtRate run, ServedDurations durations) {
   const ServedTimes& times = curve.points[at].*run;
   return times.overloaded() || (times.*durations).count() == 0 ? nothing : (times.*durations).mean();
 }
@@ -70,7 +69,7 @@ PlotAxis load_axis(const TimeCurves& values) {
 /// A panel of latencies and the columns that it shows.
 class LatencyPanel {
  public:
-  LatencyPanel(const TimeCurves& values, const char* title, const char* column, Durations durations, double limit,
+  LatencyPanel(const TimeCurves& values, const char* title, const char* column, ServedDurations durations, double limit,
                double ClockError::*error, const PlotAxis& axis)
       : values_(values), column_(column), durations_(durations), error_(error) {
     panel_ = {title, 0, "requests_per_second", load_axis(values), axis, {}};
@@ -157,7 +156,7 @@ class LatencyPanel {
 
   const TimeCurves& values_;
   const char* column_;
-  Durations durations_;
+  ServedDurations durations_;
   double ClockError::*error_;
   PlotPanel panel_;
   std::vector<Field<RateAt>> fields_;

@@ -53,15 +53,13 @@ std::string machine_text(const Deployment& one, const std::string& gpu) {
                      human_plural(one.ranks, "rank"));
 }
 
-std::string share_text(double share) { return human_percent(100 * share, 1); }
-
 /// What a number of GPUs below the pick keeps at best.
 std::string fewer_text(const GpuChoice& answer, const Deployment& pick) {
   const Deployment* best = nullptr;
   for (const Deployment& one : answer.tried)
     if (one.gpus() < pick.gpus() && (!best || good_share(one.cached) > good_share(best->cached))) best = &one;
   if (!best) return {};
-  return fmt::format(" With {} it is {}.", best->gpus(), share_text(good_share(best->cached)));
+  return fmt::format(" With {} it is {}.", best->gpus(), human_share(good_share(best->cached)));
 }
 
 std::string verdict_of_pick(const GpuChoiceRow& row) {
@@ -72,9 +70,9 @@ std::string verdict_of_pick(const GpuChoiceRow& row) {
                                  row.engine->release, row.settings());
   if (answer.asks_most_load())
     text += fmt::format("up to {:g} times the rate of the trace {} of the requests get {}, {} a second.", pick.rate,
-                        share_text(good_share(row.times())), limits, human_real(row.good_rate()));
+                        human_share(good_share(row.times())), limits, human_real(row.good_rate()));
   else
-    text += fmt::format("{} of the requests get {}.", share_text(good_share(row.times())), limits);
+    text += fmt::format("{} of the requests get {}.", human_share(good_share(row.times())), limits);
   text += fmt::format(" A first token comes after {}", with_error(row.times().first_token.mean(),
                                                                  row.error().first_token_median));
   if (row.times().output_token.count() > 0)
@@ -87,9 +85,9 @@ std::string verdict_of_pick(const GpuChoiceRow& row) {
 
 std::string caution(const GpuChoiceRow& row) {
   return fmt::format("Were every time longer by that error, {} of the requests would keep the limits{}. Without prefix "
-                     "caching {} do.", share_text(row.answer().share_if_slower),
+                     "caching {} do.", human_share(row.answer().share_if_slower),
                      row.answer().share_if_slower < row.answer().good_share ? ": leave a margin, or calibrate" : "",
-                     share_text(good_share(row.tried().uncached)));
+                     human_share(good_share(row.tried().uncached)));
 }
 
 /// Where nothing holds: what comes nearest.
@@ -101,9 +99,9 @@ std::string verdict_of_none(const std::vector<GpuChoiceRow>& rows) {
   const GpuChoice& answer = nearest.answer();
   std::string text = fmt::format("None of {} {} suffices: nowhere do {} of the requests get {}. Nearest is {}, {} with "
                                  "{}: {}", fmt::join(answer.gpus, ", "), answer.timed.served.gpu,
-                                 share_text(answer.good_share), limits_text(answer.timed.limits),
+                                 human_share(answer.good_share), limits_text(answer.timed.limits),
                                  machine_text(nearest.tried(), answer.timed.served.gpu), nearest.engine->release,
-                                 nearest.settings(), share_text(good_share(nearest.times())));
+                                 nearest.settings(), human_share(good_share(nearest.times())));
   if (nearest.times().overloaded()) text += ", and more requests come than are served";
   return text + ". Take more GPUs, longer limits, or a lower --rate.";
 }

@@ -123,7 +123,7 @@ std::vector<std::string> choice_sentences(const RecommendAnswer& answer, const s
                                human_real(concurrency(*held_to)),
                                held_to == result.default_candidate ? "the default" : reference);
   if (kept == 0) in_question += "; as none does, the one that holds most";
-  const std::string alike = human_percent(100 * answer.rule.alike, 1);
+  const std::string alike = human_share(answer.rule.alike);
   return {in_question + ".",
           fmt::format("Of these, those that re-prefill at most {} of all prompt tokens more than the best; of these, "
                       "those within {} of the fewest bytes a request; of these, the one that changes fewest settings, "

@@ -23,7 +23,7 @@ std::string layout_name(const BoundAnswer& answer) {
 }
 
 std::string share_text(const BoundAnswer& answer, std::int64_t tokens) {
-  return fmt::format("{} %", human_real(100 * answer.layout.rate(tokens), 1));
+  return human_share(answer.layout.rate(tokens));
 }
 
 /// "5.1 % found, at least 31.3 % possible, at most 31.8 %".

@@ -15,12 +15,11 @@ namespace {
 
 Table curve_table(const LoadCurve& curve) {
   using Row = LoadPoint;
-  using Durations = DurationHistogram ServedTimes::*;
   const bool limited = curve.timed.limits.any();
-  const auto mean = [](ServedTimes Row::*run, Durations of) {
+  const auto mean = [](ServedTimes Row::*run, ServedDurations of) {
     return [=](const Row& row) { return human_seconds((row.*run.*of).mean()); };
   };
-  const auto seconds = [](ServedTimes Row::*run, Durations of, double share) {
+  const auto seconds = [](ServedTimes Row::*run, ServedDurations of, double share) {
     return [=](const Row& row) {
       const DurationHistogram& all = row.*run.*of;
       return Real{share == 0 ? all.mean() : all.quantile(share), 6};

@@ -51,7 +51,7 @@ Table latency_table(const std::vector<TimesRow>& runs) {
   };
   struct Figure {
     const char* name;
-    DurationHistogram ServedTimes::*durations;
+    ServedDurations durations;
   };
   std::vector<Row> rows;
   for (const auto& [name, durations] : {Figure{"first token", &ServedTimes::first_token},

@@ -13,10 +13,8 @@ namespace {
 
 constexpr double reuse_shares[] = {0.1, 0.25, 0.5, 0.75, 0.9, 1};
 
-std::string percent(double share) { return fmt::format("{} %", human_real(100 * share, 1)); }
-
 std::string of_requests(const TraceAnswer& answer, std::int64_t requests) {
-  return percent(static_cast<double>(requests) / static_cast<double>(answer.statistics.requests));
+  return human_share(static_cast<double>(requests) / static_cast<double>(answer.statistics.requests));
 }
 
 double span_seconds(const TraceStatistics& all) { return all.last_seconds - all.first_seconds; }
@@ -43,9 +41,10 @@ Facts facts(const TraceAnswer& answer) {
                             human_count(all.output_tokens)));
   if (answer.uncovered_tokens > 0)
     add("without an id", fmt::format("{} of the prompt tokens: content that no other request has",
-                                     percent(answer.share(answer.uncovered_tokens))));
-  add("repeated", fmt::format("{} of the prompt tokens, {} in whole ids", percent(answer.share(all.repeated_tokens)),
-                              percent(answer.share(all.repeated_id_tokens))));
+                                     human_share(answer.share(answer.uncovered_tokens))));
+  add("repeated",
+      fmt::format("{} of the prompt tokens, {} in whole ids", human_share(answer.share(all.repeated_tokens)),
+                  human_share(answer.share(all.repeated_id_tokens))));
   std::string different = human_count(all.distinct_tokens) + " tokens";
   if (answer.token_bytes)
     different += ", " + human_cell(ByteCount{static_cast<std::int64_t>(all.distinct_tokens * *answer.token_bytes)}) +
@@ -55,8 +54,8 @@ Facts facts(const TraceAnswer& answer) {
                    ? "no prompt goes on from an earlier one"
                    : fmt::format("{} of the prompts go on from an earlier one, with {} of the tokens; {} of all "
                                  "tokens are what it had", of_requests(answer, all.going_on),
-                                 percent(answer.share(all.going_on_prompt_tokens)),
-                                 percent(answer.share(all.taken_up_tokens))));
+                                 human_share(answer.share(all.going_on_prompt_tokens)),
+                                 human_share(answer.share(all.taken_up_tokens))));
   if (all.sessions > 0)
     add("sessions", fmt::format("{} of {} to {} prompts, {} on average", human_count(all.sessions),
                                 human_real(all.session_prompts.min, 0), human_real(all.session_prompts.max, 0),

@@ -30,7 +30,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t piece_bytes = 1 << 16;
+constexpr std::size_t written_piece_bytes = 1 << 16;
 
 /// (stage, pool), or (group, position) of one stage.
 template <class Number>
@@ -193,7 +193,7 @@ void write_transfer_lines(const TransferAnswer& answer, const std::function<bool
       LineWriter writer(lines);
       fields(writer, line);
       writer.finish();
-      if (lines.size() < piece_bytes) continue;
+      if (lines.size() < written_piece_bytes) continue;
       if (!write(lines)) return;
       lines.clear();
     }

@@ -12,17 +12,17 @@ using nlohmann::json;
 
 namespace {
 
-const std::string asked = "recommend Qwen3.5-35B-A3B --max-model-len 128k --requests 400 --gpu H200 --quiet ";
+const std::string choice_asked = "recommend Qwen3.5-35B-A3B --max-model-len 128k --requests 400 --gpu H200 --quiet ";
 
 json gpu_choice_of(const std::string& arguments, int exit_code = 0) {
-  const ProgramRun run = run_program(asked + arguments + " --format json 2> /dev/null");
+  const ProgramRun run = run_program(choice_asked + arguments + " --format json 2> /dev/null");
   CAPTURE(run.output);
   REQUIRE(run.exit_code == exit_code);
   return json::parse(run.output);
 }
 
 /// What the last of the printed commands says of times.
-json replayed(const json& choice) {
+json times_by_command(const json& choice) {
   const std::string command = choice["commands"].back();
   REQUIRE(command.starts_with("hybridkv "));
   const ProgramRun run = run_program(command.substr(9) + " --format json --quiet 2> /dev/null");
@@ -34,7 +34,7 @@ json replayed(const json& choice) {
 void check_same_numbers(const json& choice) {
   const json& pick = choice["tried"][choice["pick"].get<std::size_t>()];
   CHECK(run_program(choice["commands"][0].get<std::string>().substr(9)).exit_code == 0);
-  const json times = replayed(choice);
+  const json times = times_by_command(choice);
   CHECK(times["gpus"] == pick["ranks"]);
   CHECK(times["cached"]["first_token_seconds"]["mean"].get<double>() ==
         doctest::Approx(pick["first_token_mean_seconds"].get<double>()).epsilon(1e-6));
@@ -106,13 +106,14 @@ TEST_CASE("law: nearer limits, more requests and a larger share never take fewer
 TEST_CASE("golden: where no number of GPUs holds, what comes nearest is said, with exit code 1") {
   const json choice = gpu_choice_of("--gpus 1,2 --ttft 1ms", 1);
   CHECK(choice["pick"].is_null());
-  const ProgramRun run = run_program(asked + "--gpus 1,2 --ttft 1ms");
+  const ProgramRun run = run_program(choice_asked + "--gpus 1,2 --ttft 1ms");
   CHECK(run.exit_code == 1);
   CHECK(contains(run.output, "None of 1, 2 H200 suffices"));
 }
 
 TEST_CASE("golden: engines stand beside each other, each with its clock's error, and who has no clock is named") {
-  const ProgramRun run = run_program(asked + "--gpus 1..4 --ttft 1s --engines vllm-0.33,sglang-0.5.23,llama.cpp");
+  const ProgramRun run =
+      run_program(choice_asked + "--gpus 1..4 --ttft 1s --engines vllm-0.33,sglang-0.5.23,llama.cpp");
   CAPTURE(run.output);
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "\n* vllm-0.33 "));
@@ -136,17 +137,17 @@ TEST_CASE("edge: what is wrong of a choice of GPUs is refused, with a way out") 
   const std::string plain = "recommend Qwen3.5-35B-A3B --max-model-len 128k --requests 100 ";
   require_refused(plain + "--gpus 1..4", "say which by --gpu NAME");
   require_refused(plain + "--good-share 90", "say which by --gpu NAME");
-  require_refused(asked, "--ttft 1s or --tpot 40ms");
-  require_refused(asked + "--ttft 1s --gpus 0", "GPUs are 1 to 4096");
-  require_refused(asked + "--ttft 1s --gpus 4..1", "runs backwards");
-  require_refused(asked + "--ttft 1s --gpus some", "write it like 8, 1..16 or 4,8,16");
-  require_refused(asked + "--ttft 1s --gpus 3 --tp 2", "multiple of the 2 ranks");
-  require_refused(asked + "--ttft 1s --good-share 101", "write it like 99 or 99.9%");
-  require_refused(asked + "--ttft 1s --rate 1x,2x", "give one factor");
-  require_refused(asked + "--ttft 1s --driver closed_loop", "leave it out");
-  require_refused(asked + "--ttft 1s --set simulate.driver=closed_loop", "leave --driver out");
-  require_refused(asked + "--ttft 1s --checkpoints", "leave one of them out");
+  require_refused(choice_asked, "--ttft 1s or --tpot 40ms");
+  require_refused(choice_asked + "--ttft 1s --gpus 0", "GPUs are 1 to 4096");
+  require_refused(choice_asked + "--ttft 1s --gpus 4..1", "runs backwards");
+  require_refused(choice_asked + "--ttft 1s --gpus some", "write it like 8, 1..16 or 4,8,16");
+  require_refused(choice_asked + "--ttft 1s --gpus 3 --tp 2", "multiple of the 2 ranks");
+  require_refused(choice_asked + "--ttft 1s --good-share 101", "write it like 99 or 99.9%");
+  require_refused(choice_asked + "--ttft 1s --rate 1x,2x", "give one factor");
+  require_refused(choice_asked + "--ttft 1s --driver closed_loop", "leave it out");
+  require_refused(choice_asked + "--ttft 1s --set simulate.driver=closed_loop", "leave --driver out");
+  require_refused(choice_asked + "--ttft 1s --checkpoints", "leave one of them out");
   require_refused("recommend Qwen3.5-35B-A3B --max-model-len 128k --gpu H200 --ttft 1s --prompt-tokens 370",
                   "give a trace with times");
-  require_refused(asked + "--ttft 1s --engine llama.cpp", "take an engine that was measured");
+  require_refused(choice_asked + "--ttft 1s --engine llama.cpp", "take an engine that was measured");
 }

@@ -10,7 +10,7 @@ using namespace hybridkv::testing;
 
 namespace {
 
-constexpr std::int64_t endless = 1'000'000'000;
+constexpr std::int64_t endless_host = 1'000'000'000;
 
 TreeSettings random_host_settings(Dice& dice) {
   TreeSettings s = random_tree_settings(dice);
@@ -111,11 +111,11 @@ TEST_CASE("law: before an endless host KV matches as in an endless pool") {
     settings.state_slots = settings.has_states() ? 12 : 0;
     settings.strategy = settings.page == 1 ? TreeStrategy::no_buffer : settings.strategy;
     if (settings.has_tracking()) settings.state_slots = 0;
-    settings.host = {.tokens = settings.page * endless, .states = settings.has_states() ? endless : 0};
+    settings.host = {.tokens = settings.page * endless_host, .states = settings.has_states() ? endless_host : 0};
     const TreeWorkload work(dice, 60);
     TreeSettings larger = settings;
-    larger.token_slots = settings.page * endless;
-    larger.state_slots = settings.has_states() ? endless : 0;
+    larger.token_slots = settings.page * endless_host;
+    larger.state_slots = settings.has_states() ? endless_host : 0;
     larger.host = {};
     const std::vector<TreeRecord> found = replayed(settings, work.batch), all = replayed(larger, work.batch);
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -109,6 +109,13 @@ void add_fleet_options(CLI::App& command, FleetOptions& options) {
            "REPLICA=N", any_text());
   add_list(command, "--down", options.down, "a replica that fails, and may come back: 0@60s, 0@60s-90s",
            "REPLICA@TIME", any_text());
+  command
+      .add_option("--decode-replicas", options.decode_replicas,
+                  "so many more that generate, behind prompts that the others compute; with --gpu")
+      ->check(whole_number(1, most_replicas))
+      ->type_name("D");
+  command.add_option("--link", options.link, "of a GPU, over which caches are handed over (default: 50GB/s)")
+      ->type_name("BYTES/s");
 }
 
 std::optional<FleetQuestion> fleet_question(const FleetOptions& options, std::uint64_t seed, bool has_blocks) {
@@ -118,7 +125,9 @@ std::optional<FleetQuestion> fleet_question(const FleetOptions& options, std::ui
                                       {"--router-delay", !options.delay.empty()},
                                       {"--router-weights", !options.weights.empty()},
                                       {"--slow", !options.slow.empty()},
-                                      {"--down", !options.down.empty()}})
+                                      {"--down", !options.down.empty()},
+                                      {"--decode-replicas", options.decode_replicas > 0},
+                                      {"--link", !options.link.empty()}})
       if (given) throw InputError(fmt::format("{} belongs to several replicas; say how many by --replicas R", flag));
     return std::nullopt;
   }
@@ -129,6 +138,12 @@ std::optional<FleetQuestion> fleet_question(const FleetOptions& options, std::ui
                          .routers = {},
                          .slowness = slowness_of(options),
                          .outages = outages_of(options)};
+  if (options.decode_replicas > 0) {
+    question.decode = {options.decode_replicas, usual_network_bytes_per_second};
+    if (!options.link.empty()) question.decode.link_bytes_per_second = link_speed_of("--link", options.link);
+  } else if (!options.link.empty()) {
+    throw InputError("--link belongs to replicas that generate behind others; say how many by --decode-replicas D");
+  }
   std::vector<std::string> names = options.routers;
   if (names.empty()) {
     names = {"round-robin", "approximate", "gateway"};
@@ -148,6 +163,8 @@ const char* fleet_flag(std::string_view path) {
   if (path.starts_with("router.")) return "--router";
   if (path == "fleet.outages") return "--down";
   if (path == "fleet.slowness") return "--slow";
+  if (path == "fleet.decode") return "--decode-replicas";
+  if (path == "fleet.link") return "--link";
   return path.starts_with("fleet.") ? "--replicas" : nullptr;
 }
 

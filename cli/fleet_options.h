@@ -18,6 +18,8 @@ struct FleetOptions {
   std::optional<std::int64_t> block_tokens;
   std::string delay, weights;
   std::vector<std::string> slow, down;
+  std::int64_t decode_replicas = 0;
+  std::string link;
 };
 
 /// Adds --replicas, --router and what a router is told to a command.

@@ -273,6 +273,8 @@ std::string fleet_of(const SimulateOptions& options, const Question& question, c
     throw InputError("--per-request and --record write one replay; leave --replicas out");
   if (!fleet.outages.empty() && question.scenario.simulate.driver.kind != DriverKind::open_loop)
     throw InputError("--down is of requests that come by their times; add --gpu NAME or --driver open_loop");
+  if (fleet.decode.replicas > 0 && !question.timed)
+    throw InputError("--decode-replicas: caches are handed over by a clock; add --gpu NAME");
   Progress progress(options.output.quiet);
   SimulateWatch watch;
   watch.on_progress = [&](const SweepProgress& at) {

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <sstream>
+#include <string_view>
 
 #include "base/suggest.h"
 #include "cli/offers.h"
@@ -12,6 +14,27 @@
 #include "scenarios/yaml_tree.h"
 
 namespace hybridkv {
+
+namespace {
+
+struct TypedUnit {
+  std::string_view suffix;
+  double value;
+};
+
+/// A number above 0 with the first of the units that the text ends with.
+double amount_of(const char* flag, const std::string& text, std::initializer_list<TypedUnit> units,
+                 const char* problem) {
+  for (const auto& [suffix, value] : units) {
+    if (!text.ends_with(suffix)) continue;
+    const ParsedReal number = parse_real(text.substr(0, text.size() - suffix.size()));
+    if (number.problem.empty() && number.value > 0) return number.value * value;
+    break;
+  }
+  throw InputError(fmt::format("{} {}: {}", flag, text, problem));
+}
+
+}  // namespace
 
 CLI::Validator token_count() {
   return CLI::Validator(
@@ -70,18 +93,13 @@ std::vector<std::string> split_list(const std::string& flag, const std::string& 
 }
 
 double duration_of(const char* flag, const std::string& text) {
-  std::string_view number = text;
-  double unit = 1;
-  for (const auto& [suffix, seconds] : {std::pair<std::string_view, double>{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}})
-    if (number.ends_with(suffix)) {
-      number.remove_suffix(suffix.size());
-      unit = seconds;
-      break;
-    }
-  const ParsedReal value = parse_real(std::string(number));
-  if (!value.problem.empty() || !(value.value > 0))
-    throw InputError(fmt::format("{} {}: is no time; write it like 40ms or 1.5s", flag, text));
-  return value.value * unit;
+  return amount_of(flag, text, {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"", 1}},
+                   "is no time; write it like 40ms or 1.5s");
+}
+
+double link_speed_of(const char* flag, const std::string& text) {
+  return amount_of(flag, text, {{"TB/s", 1e12}, {"GB/s", 1e9}, {"MB/s", 1e6}, {"Tb/s", 1e12 / 8}, {"Gb/s", 1e9 / 8}},
+                   "is no speed of a link; write it like 50GB/s or 400Gb/s");
 }
 
 }  // namespace hybridkv

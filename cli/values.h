@@ -28,6 +28,9 @@ CLI::Validator any_text();
 /// Seconds of a time above 0 as people write it: "40ms", "1s", "0.5". Throws InputError, naming `flag`.
 double duration_of(const char* flag, const std::string& text);
 
+/// Bytes a second of a link, above 0, as data sheets write it: "50GB/s", "400Gb/s". Throws InputError, naming `flag`.
+double link_speed_of(const char* flag, const std::string& text);
+
 /// The values of a list "1,2,4". Throws CLI::ValidationError, naming `flag`, where one of them is empty.
 std::vector<std::string> split_list(const std::string& flag, const std::string& text);
 

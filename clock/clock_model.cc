@@ -64,6 +64,17 @@ WeightFormat weight_format(double bits, const GpuSpeed& gpu) {
   return format;
 }
 
+double sequence_bytes(const ClockModel& model, double tokens) {
+  double bytes = 0;
+  for (const AttentionWork& kind : model.attention) {
+    const double kept = kind.window > 0 && model.latent_layers == 0 ? std::min(tokens, static_cast<double>(kind.window))
+                                                                    : tokens;
+    bytes += static_cast<double>(kind.layers) * kind.token_bytes * kept;
+  }
+  for (const StateWork& kind : model.states) bytes += static_cast<double>(kind.layers) * kind.state_bytes;
+  return bytes;
+}
+
 ClockModel clock_model(const ModelSpec& model, const EngineSpec& engine, const GpuSpeed& gpu) {
   if (!model.parameters)
     throw InputError(fmt::format("{}: its parameters are not known, so no step of it has a time; import its "

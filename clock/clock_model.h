@@ -72,6 +72,10 @@ struct ClockSplit {
 /// Throws InputError where the model's parameters are not known, SpecError as make_specs.
 ClockModel clock_model(const ModelSpec& model, const EngineSpec& engine, const GpuSpeed& gpu);
 
+/// Bytes that one rank keeps of a sequence of so many tokens: K and V or latents, of windows what is in them, and
+/// states.
+double sequence_bytes(const ClockModel& model, double tokens);
+
 /// A format of so many bits a parameter: products in fp8 up to 9 bits, and below 5 in 4 bits on a GPU that has such
 /// units, else in bf16 after unpacking.
 WeightFormat weight_format(double bits, const GpuSpeed& gpu);

@@ -11,8 +11,9 @@ void RankLoop::submit(const LoopRequest& request) {
   waiting_.push_back({.index = request.index,
                       .prompt = request.prompt,
                       .outputs = request.outputs,
-                      .computed = request.found,
-                      .found = request.found});
+                      .computed = request.prefilled ? request.prompt : request.found,
+                      .found = request.found,
+                      .prefilled = request.prefilled});
 }
 
 std::int64_t RankLoop::waiting_tokens() const {
@@ -23,7 +24,8 @@ std::int64_t RankLoop::waiting_tokens() const {
 }
 
 double RankLoop::held_by(const Active& request) const {
-  return static_cast<double>(rules_.reserves_outputs ? request.prompt + request.outputs : request.tokens());
+  return rules_.request_tokens +
+         static_cast<double>(rules_.reserves_outputs ? request.prompt + request.outputs : request.tokens());
 }
 
 bool RankLoop::fits(const Active& request) const {
@@ -63,10 +65,23 @@ bool RankLoop::make_room() {
     last.prompt += last.generated;
     last.generated = last.steps = 0;
     last.computed = last.found;
+    last.prefilled = false;
     waiting_.push_front(last);
     ++seen_;
   }
   return num_running() < before;
+}
+
+void RankLoop::admit(const LoopEvents& events) {
+  Active& request = running_.emplace_back(waiting_.front());
+  waiting_.pop_front();
+  --seen_;
+  if (request.prefilled) {
+    request.generated = 1;
+    ++decoding_;
+  }
+  held_ += held_by(request);
+  if (events.on_admission && !request.began) events.on_admission(request.index);
 }
 
 // Puts tokens of prompts into the step: of running requests first, then of waiting ones.
@@ -83,12 +98,8 @@ void RankLoop::take_prompts(bool admits, const LoopEvents& events) {
   for (Active& request : running_)
     if (budget > 0 && request.computed < request.prompt) take(request);
   while (admits && budget > 0 && seen_ > 0 && num_running() < rules_.most_running && fits(waiting_.front())) {
-    running_.push_back(waiting_.front());
-    waiting_.pop_front();
-    --seen_;
-    held_ += held_by(running_.back());
-    if (events.on_admission && !running_.back().began) events.on_admission(running_.back().index);
-    take(running_.back());
+    admit(events);
+    if (!running_.back().prefilled) take(running_.back());
   }
 }
 
@@ -131,6 +142,8 @@ void RankLoop::complete(std::int64_t steps, const LoopEvents& events) {
     const double before = held_by(request);
     if (request.decodes()) {
       if (decodes_) {
+        // Of a prompt that was computed elsewhere, the first token is told with the next one.
+        if (!std::exchange(request.began, true) && events.on_first_token) events.on_first_token(request.index);
         request.steps += steps;
         request.generated = std::min(request.outputs, generated_after(request.steps));
       }

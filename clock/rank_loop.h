@@ -18,6 +18,7 @@ struct LoopRules {
   std::int64_t poll_steps = 1;      ///< arrivals are seen after so many steps without prompts
   std::int64_t most_running = 256;  ///< sequences
   double cache_tokens = 0;          ///< that all running ones may have; 0: no limit
+  double request_tokens = 0;        ///< of them, what each has besides its own: the room of its states
   bool reserves_outputs = false;    ///< nobody is admitted who might not fit at its end; else the last one gives way
   Drafts drafts;                    ///< verified in every step of a sequence that generates
   std::int64_t ranks = 1;           ///< that have requests of their own: attention data parallel
@@ -30,6 +31,7 @@ struct LoopRequest {
   std::int64_t prompt = 0;     ///< tokens, >= 1
   std::int64_t found = 0;      ///< of them, that a cache of prefixes had: not computed, but read
   std::int64_t outputs = 1;    ///< tokens, >= 1
+  bool prefilled = false;      ///< another engine computed its prompt and first token, and it needs a place alone
 };
 
 /// What is told of requests while steps are taken; each may be empty.
@@ -72,6 +74,7 @@ class RankLoop {
     std::int64_t generated = 0;  // behind its prompt
     std::int64_t steps = 0;      // in which it generated, behind its prompt
     bool began = false;          // its first token is out
+    bool prefilled = false;      // its prompt is there as it is admitted
     bool decodes() const { return generated > 0; }
     std::int64_t tokens() const { return prompt + generated; }
   };
@@ -82,6 +85,7 @@ class RankLoop {
   std::int64_t generated_after(std::int64_t steps) const;
   std::int64_t steps_to_end(const Active& request) const;
   bool make_room();
+  void admit(const LoopEvents& events);
   void take_prompts(bool admits, const LoopEvents& events);
 
   LoopRules rules_;

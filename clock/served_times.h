@@ -27,6 +27,7 @@ struct RequestTimes {
   std::int64_t prompt = 0;
   std::int64_t found = 0;   ///< tokens of it that were not computed
   std::int64_t generated = 0;
+  std::int64_t index = 0;   ///< of the request in its trace
 
   double output_token() const { return generated > 1 ? (end - first_token) / static_cast<double>(generated - 1) : 0; }
 };

@@ -16,11 +16,14 @@ struct RulesOfCache {
 
   LoopRules operator()(const CacheGeometry& blocks) {
     rules.most_running = blocks.scheduler.most_running();
-    // Blocks of states are few beside those of tokens, of which a group each has its own.
+    // A request has a block of every group: of states one, of tokens as many as they need.
     const auto groups = static_cast<double>(std::max<std::int64_t>(1, blocks.attention_groups));
     if (blocks.attention_groups > 0)
       rules.cache_tokens =
           static_cast<double>(blocks.num_blocks) * static_cast<double>(blocks.block_size_tokens) / groups;
+    if (blocks.state_arenas.empty())
+      rules.request_tokens =
+          static_cast<double>(blocks.state_groups) * static_cast<double>(blocks.block_size_tokens) / groups;
     return rules;
   }
   LoopRules operator()(const TreeCache& tree) {

@@ -73,6 +73,7 @@ FleetAnswer simulate_fleet(const SimulateQuestion& question, const FleetQuestion
     throw SpecError("simulate.losses", "they are booked for one replica; leave them out, or --replicas");
   FleetAnswer answer{.trace = describe(request.trace),
                      .replicas = fleet.replicas,
+                     .decode = fleet.decode,
                      .driver = request.driver,
                      .caches = {},
                      .timed = question.timed};
@@ -90,7 +91,7 @@ FleetAnswer simulate_fleet(const SimulateQuestion& question, const FleetQuestion
       check_replay(one);
       fleets.push_back(add(std::make_unique<FleetReplay>(FleetSpec{
           .replica = one, .replicas = fleet.replicas, .router = router, .slowness = fleet.slowness,
-          .outages = fleet.outages})));
+          .outages = fleet.outages, .decode = fleet.decode})));
     }
     stores.push_back(add(make_replay({.cache = with_memory_of(cache, fleet.replicas),
                                       .driver = one_after_the_other(request.driver, cache)})));

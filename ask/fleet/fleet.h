@@ -16,7 +16,12 @@ struct FleetQuestion {
   std::vector<RouterSettings> routers;  ///< at least one, each tried by itself
   std::vector<double> slowness;         ///< (replica) FleetSpec::slowness
   std::vector<Outage> outages;
+  DecodeSpec decode;                    ///< replicas besides, that generate what those above computed the prompts of
 };
+
+/// Of a GPU's network where nobody says another: 400 Gb/s, of the ConnectX-7 that DGX H100, H200 and B200 have for each
+/// GPU (their datasheets).
+inline constexpr double usual_network_bytes_per_second = 50e9;
 
 /// One router before the replicas.
 struct RoutedFleet {
@@ -42,6 +47,7 @@ struct FleetCache {
 struct FleetAnswer {
   std::string trace;
   std::int64_t replicas = 1;
+  DecodeSpec decode;
   DriverSpec driver;
   std::int64_t requests = 0;       ///< of the whole trace
   std::vector<FleetCache> caches;

@@ -49,6 +49,7 @@ Table fleet_table(const std::vector<FleetRow>& rows) {
       timed && std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.times().overloaded(); });
   const bool several = rows.front().answer->caches.size() > 1;
   const bool believes = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.believes(); });
+  const bool hands_over = rows.front().answer->decode.replicas > 0;
   const auto right = [](const char* title, const char* below) { return for_people(title, below, Align::right); };
   const auto believed = [](auto getter) { return where(&Row::believes, getter); };
   const auto seconds = [](ServedDurations of, double share) {
@@ -68,6 +69,12 @@ Table fleet_table(const std::vector<FleetRow>& rows) {
        {for_programs("cache"), via(&Row::cache, &FleetCache::name), !several},
        {{"router", "router"}, [](const Row& row) { return std::string(to_string(row.routed->router.kind)); }},
        {for_programs("replicas"), [](const Row& row) { return row.answer->replicas; }},
+       {for_programs("handed_over_requests"), [](const Row& row) { return row.result().handed_over->requests; },
+        hands_over},
+       {for_programs("handed_over_rank_bytes"), [](const Row& row) { return Real{row.result().handed_over->bytes, 0}; },
+        hands_over},
+       {for_programs("place_seconds"), [](const Row& row) { return Real{row.result().handed_over->place_seconds, 6}; },
+        hands_over},
        {for_programs("resent_requests"), [](const Row& row) { return row.result().resent; }},
        {for_programs("requests"), [](const Row& row) { return row.result().counts.requests; }},
        {for_programs("prompt_tokens"), [](const Row& row) { return row.result().counts.taken_prompt_tokens; }},
@@ -116,6 +123,25 @@ std::string gaps_text(const FleetCache& cache, const FleetAnswer& answer) {
   if (cache.bound)
     text += fmt::format(", any policy at most {}", human_share(cache.bound->rate(cache.bound->upper_tokens)));
   return text + ".";
+}
+
+/// What the replicas that generate were handed over.
+std::string handed_over_text(const FleetAnswer& answer) {
+  if (answer.decode.replicas == 0) return {};
+  const RoutedFleet& first = answer.caches.front().routers.front();
+  const HandedOver& all = *first.result.handed_over;
+  const std::string text = fmt::format("{} compute prompts, {} more generate", human_plural(answer.replicas, "replica"),
+                                       answer.decode.replicas);
+  if (all.requests == 0) return text + "; no request had more than one token to generate.";
+  const auto requests = static_cast<double>(all.requests);
+  return text + fmt::format("; {} requests were handed over (of {}): {} of each rank on average, {} on the way at {} "
+                            "GB/s a GPU, then {} until a step took them in. Modelled: each request has the link "
+                            "for itself, and those that generate look for no prefixes.",
+                            human_count(all.requests), to_string(first.router.kind),
+                            human_bytes(static_cast<std::int64_t>(all.bytes / requests)),
+                            human_seconds(all.bytes / requests / answer.decode.link_bytes_per_second),
+                            human_real(answer.decode.link_bytes_per_second / 1e9, 1),
+                            human_seconds(all.place_seconds / requests));
 }
 
 std::string resent_text(const std::vector<FleetRow>& rows) {
@@ -168,6 +194,10 @@ std::string render_fleet(const FleetAnswer& answer, Format format, const Style& 
   if (format == Format::csv) return render_csv(table);
   if (format == Format::json) {
     nlohmann::ordered_json json{{"trace", answer.trace}, {"replicas", answer.replicas}};
+    if (answer.decode.replicas > 0) {
+      json["decode_replicas"] = answer.decode.replicas;
+      json["link_bytes_per_second"] = answer.decode.link_bytes_per_second;
+    }
     json["routers"] = to_json(table);
     for (const FleetCache& cache : answer.caches) {
       nlohmann::ordered_json one{{"name", cache.name},
@@ -187,7 +217,8 @@ std::string render_fleet(const FleetAnswer& answer, Format format, const Style& 
   for (const FleetCache& cache : answer.caches) document.blocks.emplace_back(Paragraph{gaps_text(cache, answer)});
   document.blocks.emplace_back(table);
   if (Listing off = misbeliefs(rows); !off.items.empty()) document.blocks.emplace_back(std::move(off));
-  if (const std::string resent = resent_text(rows); !resent.empty()) document.blocks.emplace_back(Paragraph{resent});
+  for (const std::string& text : {resent_text(rows), handed_over_text(answer)})
+    if (!text.empty()) document.blocks.emplace_back(Paragraph{text});
   document.blocks.emplace_back(Paragraph{how_it_was_run(answer)});
   if (answer.timed) document.blocks.emplace_back(Paragraph{clock_label(answer.timed->served) + "."});
   return render_people(document, format, style);

@@ -19,6 +19,13 @@ void check(const FleetSpec& spec) {
     throw SpecError("fleet.replicas", fmt::format("is a number from 1 to {}, not {}", most_replicas, spec.replicas));
   if (std::ssize(spec.slowness) > spec.replicas)
     throw SpecError("fleet.slowness", fmt::format("names {} replicas of {}", spec.slowness.size(), spec.replicas));
+  if (spec.decode == DecodeSpec{}) return;
+  if (spec.decode.replicas < 1 || spec.decode.replicas > most_replicas)
+    throw SpecError("fleet.decode", fmt::format("is a number from 1 to {}, not {}", most_replicas,
+                                                spec.decode.replicas));
+  if (!(spec.decode.link_bytes_per_second > 0)) throw SpecError("fleet.link", "must be above 0");
+  if (!spec.replica.driver.clock) throw SpecError("fleet.decode", "caches are handed over by a clock only");
+  if (!spec.outages.empty()) throw SpecError("fleet.outages", "replicas that hand their caches over do not fail here");
 }
 
 void check_outages(const FleetSpec& spec) {
@@ -75,6 +82,11 @@ FleetReplay::FleetReplay(const FleetSpec& spec) : spec_(spec) {
     all.push_back(replicas_.back().get());
     driven.push_back(&all.back()->replica());
   }
+  if (spec.decode.replicas > 0) {
+    decode_ = std::make_unique<DecodePool>(spec.replica.driver, spec.decode);
+    decode_->on_served = [this](const RequestTimes& times) { times_->add(times); };
+    for (std::size_t place = 0; place < decode_->size(); ++place) driven.push_back(&decode_->replica(place));
+  }
   router_ = std::make_unique<Router>(spec.router, spec.replica.cache, all);
   routing_.block_tokens = router_->block_tokens();
   routing_.believes = router_->block_tokens() > 0;
@@ -84,14 +96,13 @@ FleetReplay::FleetReplay(const FleetSpec& spec) : spec_(spec) {
       [this](const TraceRequest& request, std::span<const TokenRun> prompt, double now) {
         return route(request, prompt, now);
       });
-  std::multimap<double, std::function<void(double)>> actions;
+  if (decode_) trace_->goes_on = [this](std::int64_t index, double now) { return hand_over(index, now); };
   for (const Outage& outage : spec.outages) {
     const auto place = static_cast<std::size_t>(outage.replica);
-    actions.emplace(outage.from, [this, place](double now) { fail(place, now); });
+    trace_->at(outage.from, [this, place](double now) { fail(place, now); });
     if (outage.until < std::numeric_limits<double>::infinity())
-      actions.emplace(outage.until, [this, place](double) { router_->set_up(place, true); });
+      trace_->at(outage.until, [this, place](double) { router_->set_up(place, true); });
   }
-  for (auto& [seconds, action] : actions) trace_->at(seconds, std::move(action));
 }
 
 std::unique_ptr<CacheReplica> FleetReplay::make(std::size_t place) {
@@ -100,8 +111,27 @@ std::unique_ptr<CacheReplica> FleetReplay::make(std::size_t place) {
   if (place < spec_.slowness.size()) one.driver.slowness = spec_.slowness[place];
   one.on_record = [this, place](const RecordView& view, const ReuseLoss* loss) { record(place, view, loss); };
   std::unique_ptr<CacheReplica> replica = make_replica(one);
-  if (times_) replica->replica().on_served = [this](const RequestTimes& times) { times_->add(times); };
+  if (times_)
+    replica->replica().on_served = [this](const RequestTimes& times) {
+      if (!decode_ || !decode_->prompt_done(times)) times_->add(times);
+    };
   return replica;
+}
+
+void FleetReplay::consume(const TraceBatch& batch) {
+  if (!decode_) return trace_->consume(batch);
+  TraceBatch prompts = batch;
+  for (TraceRequest& request : prompts.requests) request = decode_->prompt_of(request);
+  trace_->consume(prompts);
+}
+
+bool FleetReplay::hand_over(std::int64_t index, double now) {
+  if (!decode_->awaits(index)) return false;
+  trace_->at(now + decode_->link_seconds(index), [this, index](double seconds) {
+    const auto [place, request] = decode_->arrived(index, seconds);
+    trace_->give_to(replicas_.size() + place, request, {}, seconds);
+  });
+  return true;
 }
 
 std::size_t FleetReplay::route(const TraceRequest& request, std::span<const TokenRun> prompt, double now) {
@@ -167,6 +197,10 @@ FleetResult FleetReplay::result() {
       if (result.times && result.replicas.back().times)
         result.times->add_steps(result.replicas.back().times->spent(), 1);
     }
+  if (decode_) {
+    result.handed_over = decode_->handed_over();
+    result.times->add_steps(decode_->spent(), 1);
+  }
   // Who failed took them in too.
   result.counts.requests -= resent_;
   result.counts.taken_prompt_tokens -= resent_tokens_;

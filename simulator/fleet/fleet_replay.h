@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simulator/cache_replica.h"
+#include "simulator/fleet/decode_pool.h"
 #include "simulator/fleet/router.h"
 #include "simulator/schedule/trace_driver.h"
 
@@ -35,6 +36,7 @@ struct FleetSpec {
   RouterSettings router;
   std::vector<double> slowness = {};  ///< (replica) DriverSpec::slowness; those left out: 1
   std::vector<Outage> outages = {};   ///< of an open loop; somebody is always there
+  DecodeSpec decode = {};             ///< with a clock, and nobody who fails
 };
 
 /// What a router took to be found, and what was, of requests that were served.
@@ -58,6 +60,7 @@ struct FleetResult {
   std::vector<ReplayResult> replicas;  ///< as they are at the end, then those that failed
   ReplayCounts counts;               ///< of all together, each request once
   std::int64_t resent = 0;           ///< requests that were in flight at one that failed
+  std::optional<HandedOver> handed_over;  ///< to those that generate
   std::optional<ServedTimes> times;  ///< of all requests, with a clock
   RoutingCounts routing;
   std::optional<SharedBlocks> blocks;
@@ -70,16 +73,17 @@ struct FleetResult {
 /// A fleet under a trace. Memory grows with the replicas, as that of each alone does. Deterministic.
 class FleetReplay final : public Replay {
  public:
-  /// Throws as make_replica, Router and TraceDriver; SpecError "fleet.replicas", "fleet.slowness" for numbers that are
-  /// none.
+  /// Throws as make_replica, Router and TraceDriver; SpecError "fleet.replicas", "fleet.slowness", "fleet.decode" and
+  /// "fleet.link" for numbers that are none.
   explicit FleetReplay(const FleetSpec& spec);
-  void consume(const TraceBatch& batch) override { trace_->consume(batch); }
+  void consume(const TraceBatch& batch) override;
   void finish() override { trace_->finish(); }
   /// To be called once, after finish.
   FleetResult result();
 
  private:
   std::unique_ptr<CacheReplica> make(std::size_t place);
+  bool hand_over(std::int64_t index, double now);
   std::size_t route(const TraceRequest& request, std::span<const TokenRun> prompt, double now);
   void fail(std::size_t place, double now);
   void record(std::size_t replica, const RecordView& view, const ReuseLoss* loss);
@@ -87,6 +91,7 @@ class FleetReplay final : public Replay {
   FleetSpec spec_;
   std::vector<std::unique_ptr<CacheReplica>> replicas_, failed_;
   std::unique_ptr<Router> router_;
+  std::unique_ptr<DecodePool> decode_;  // behind all others; null: none
   std::unique_ptr<TraceDriver> trace_;
   struct Given {
     Routing routing;

@@ -27,6 +27,15 @@ LoopReplica::LoopReplica(const DriverSpec& driver, Found found, bool reads_promp
   };
 }
 
+std::unique_ptr<LoopReplica> LoopReplica::behind_prompts(const DriverSpec& driver) {
+  const auto all = [](const TraceRequest& request, std::span<const TokenRun>) {
+    return std::optional(request.input_length);
+  };
+  auto replica = std::make_unique<LoopReplica>(driver, all, false);
+  replica->prefilled_ = true;
+  return replica;
+}
+
 void LoopReplica::submit(const TraceRequest& request, std::span<const TokenRun> prompt) {
   const std::optional<std::int64_t> found_tokens = found_(request, prompt);
   if (!found_tokens) {
@@ -39,8 +48,13 @@ void LoopReplica::submit(const TraceRequest& request, std::span<const TokenRun> 
   requests_[request.index] = {.arrival = request.arrival_seconds,
                               .prompt = request.input_length,
                               .found = found,
-                              .generated = request.output_length};
-  loop_.submit({.index = request.index, .prompt = request.input_length, .found = found, .outputs = outputs});
+                              .generated = request.output_length,
+                              .index = request.index};
+  loop_.submit({.index = request.index,
+                .prompt = request.input_length,
+                .found = prefilled_ ? 0 : found,
+                .outputs = outputs,
+                .prefilled = prefilled_});
 }
 
 void LoopReplica::step(double until) {

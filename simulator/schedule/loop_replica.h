@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -14,7 +15,7 @@
 namespace hybridkv {
 
 /// An engine's steps by a clock, where it is told what a cache found of each request as it comes: for caches that are
-/// replayed without time, and for what would be without any cache.
+/// replayed without time, for what would be without any cache, and for what generates behind prompts of others.
 class LoopReplica final : public Replica {
  public:
   /// How many tokens of a prompt need not be computed; nothing: the request is not served.
@@ -22,6 +23,8 @@ class LoopReplica final : public Replica {
 
   /// Pre: driver.clock. `reads_prompts`: does `found` look at what prompts consist of?
   LoopReplica(const DriverSpec& driver, Found found, bool reads_prompts);
+  /// One that is given requests whose prompts others computed, and whose caches have arrived. Pre: driver.clock.
+  static std::unique_ptr<LoopReplica> behind_prompts(const DriverSpec& driver);
 
   void pass_until(double seconds) override {
     if (loop_.idle()) now_ = std::max(now_, seconds);
@@ -41,6 +44,7 @@ class LoopReplica final : public Replica {
   Found found_;
   bool reads_prompts_;
   double slowness_;
+  bool prefilled_ = false;  // all of its requests
   EngineLoop loop_;
   ServedTimes times_;
   std::unordered_map<std::int64_t, RequestTimes> requests_;  // in flight, by index

@@ -151,7 +151,8 @@ void Simulation::record(const RequestRecord& from_scheduler) {
                               .end = ended.arrival_seconds + ended.finish_seconds,
                               .prompt = ended.input_length,
                               .found = ended.hit_tokens,
-                              .generated = ended.generated};
+                              .generated = ended.generated,
+                              .index = ended.index};
     times_.add(served);
     if (on_served) on_served(served);
   }

@@ -35,8 +35,17 @@ void TraceDriver::replace(std::size_t place, Replica& replica) {
 }
 
 void TraceDriver::at(double seconds, std::function<void(double now)> action) {
-  expects(driver_.kind == DriverKind::open_loop, "only an open loop has times of its own");
-  actions_.push_back({seconds, std::move(action)});
+  expects(goes_on || driver_.kind == DriverKind::open_loop, "only an open loop has times of its own");
+  actions_.emplace(seconds, std::move(action));
+}
+
+double TraceDriver::next_action() const { return actions_.empty() ? never : actions_.begin()->first; }
+
+double TraceDriver::next_event() const { return std::min(next_action(), waiting_.next_ready().value_or(never)); }
+
+void TraceDriver::act() {
+  const auto next = actions_.extract(actions_.begin());
+  next.mapped()(next.key());
 }
 
 void TraceDriver::consume(const TraceBatch& batch) {
@@ -51,9 +60,12 @@ void TraceDriver::consume(const TraceBatch& batch) {
       --fresh_users_;
     } else {
       // The first user who is free: nobody who is behind can become free earlier.
-      for (Replica* behind = furthest_behind(); behind != nullptr; behind = furthest_behind()) {
-        if (!free_.empty() && behind->now() >= free_.top()) break;
-        step(*behind, free_.empty() ? never : free_.top());
+      while (true) {
+        Replica* const behind = furthest_behind();
+        const double here = behind != nullptr ? behind->now() : never, free = free_.empty() ? never : free_.top();
+        if (next_action() <= std::min(here, free) && !actions_.empty()) act();
+        else if (behind != nullptr && here < free) step(*behind, free);
+        else break;
       }
       sent.arrival_seconds = free_.top();
       free_.pop();
@@ -68,7 +80,6 @@ void TraceDriver::consume_open(TraceRequest request, const TraceBatch& batch) {
     throw InputError(fmt::format("the open loop needs a trace in order of time: request {} arrives at {} s, an earlier "
                                  "one at {} s", request.index, request.arrival_seconds, last_arrival_));
   last_arrival_ = request.arrival_seconds;
-  act_until(request.arrival_seconds);
   advance_to(request.arrival_seconds);
   const auto prompt = batch.prompt(request);
   if (waiting_.announce(request, keeps_prompts_ ? prompt : prompt.first(0), batch.waits_for(request))) return;
@@ -81,18 +92,14 @@ void TraceDriver::give(const TraceRequest& request, std::span<const TokenRun> pr
 }
 
 void TraceDriver::give_again(const TraceRequest& request, std::span<const TokenRun> prompt, double now) {
-  Replica& replica = *replicas_[choice_ ? choice_(request, prompt, now) : 0];
-  replica.pass_until(now);
-  replica.submit(request, prompt);
+  give_to(choice_ ? choice_(request, prompt, now) : 0, request, prompt, now);
 }
 
-void TraceDriver::act_until(double seconds) {
-  while (!actions_.empty() && actions_.front().seconds <= seconds) {
-    const Action next = std::move(actions_.front());
-    actions_.pop_front();
-    advance_to(next.seconds);
-    next.act(next.seconds);
-  }
+void TraceDriver::give_to(std::size_t place, const TraceRequest& request, std::span<const TokenRun> prompt,
+                          double now) {
+  Replica& replica = *replicas_[place];
+  replica.pass_until(now);
+  replica.submit(request, prompt);
 }
 
 bool TraceDriver::give_ready(double until) {
@@ -106,8 +113,7 @@ bool TraceDriver::give_ready(double until) {
 }
 
 void TraceDriver::advance_to(double seconds) {
-  // Where nobody waits for a request to end, replicas have nothing to do with each other before the next one comes.
-  if (waiting_.size() == 0) {
+  if (!coupled()) {
     for (Replica* const replica : replicas_)
       while (replica->now() < seconds && replica->num_in_flight() > 0) replica->step(seconds);
     return;
@@ -116,9 +122,13 @@ void TraceDriver::advance_to(double seconds) {
     Replica* const behind = furthest_behind();
     const double here = now(behind);
     // Whoever got a request may now be furthest behind.
+    if (!actions_.empty() && next_action() <= std::min(here, seconds)) {
+      act();
+      continue;
+    }
     if (give_ready(std::min(here, seconds))) continue;
     if (here >= seconds) return;
-    const double next = std::min(seconds, std::max(here, waiting_.next_ready().value_or(seconds)));
+    const double next = std::min(seconds, std::max(here, next_event()));
     if (behind != nullptr) step(*behind, next);
     else idle_until_ = next;
   }
@@ -136,7 +146,8 @@ Replica* TraceDriver::furthest_behind() const {
 }
 
 void TraceDriver::step(Replica& behind, double until) {
-  if (driver_.kind != DriverKind::open_loop || waiting_.size() > 0)
+  until = std::min(until, std::max(behind.now(), next_action()));
+  if (driver_.kind != DriverKind::open_loop || coupled())
     for (const Replica* const other : replicas_)
       if (other != &behind && other->num_in_flight() > 0) until = std::min(until, std::max(behind.now(), other->now()));
   behind.step(until);
@@ -150,23 +161,21 @@ double TraceDriver::now(const Replica* behind) const {
 }
 
 void TraceDriver::ended(std::int64_t index, double seconds) {
+  if (goes_on && goes_on(index, seconds)) return;
   if (driver_.kind == DriverKind::open_loop) waiting_.ended(index, seconds);
   else free_.push(seconds);
 }
 
 void TraceDriver::finish() {
   // What happens once all requests have come changes only those that are not done yet.
-  while (!actions_.empty() && (waiting_.size() > 0 || furthest_behind() != nullptr))
-    act_until(actions_.front().seconds);
-  run_to_end();
-}
-
-void TraceDriver::run_to_end() {
-  while (waiting_.size() > 0) {
-    const auto ready = waiting_.next_ready();
-    if (ready && furthest_behind() == nullptr) idle_until_ = std::max(idle_until_, *ready);
+  while (coupled() && (waiting_.size() > 0 || goes_on || furthest_behind() != nullptr)) {
+    const double next = next_event();
+    if (furthest_behind() == nullptr) {
+      if (next == never) break;
+      idle_until_ = std::max(idle_until_, next);
+    }
     advance_to(now(furthest_behind()));
-    if (Replica* const behind = furthest_behind()) step(*behind, waiting_.next_ready().value_or(never));
+    if (Replica* const behind = furthest_behind()) step(*behind, next_event());
   }
   for (Replica* const replica : replicas_)
     while (replica->num_in_flight() > 0) replica->step(never);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <queue>
 #include <span>
@@ -19,7 +19,8 @@ namespace hybridkv {
 ///
 /// Every replica has its own time, the end of its last step. The one furthest behind takes the next step, so that a
 /// request that comes at a time finds no replica with a step that began later. Of a closed loop each user sends the
-/// next request of the trace when the one before has ended. Deterministic.
+/// next request of the trace when the one before has ended. A request may go on at another replica once it has ended at
+/// one. Deterministic.
 class TraceDriver {
  public:
   /// The place of the replica that is to take the request, told in order of time.
@@ -34,20 +35,30 @@ class TraceDriver {
   void consume(const TraceBatch& batch);
   /// Runs what is still in flight to its end.
   void finish();
-  /// In the open loop: `action` is called at that time, after all that happened before. To be told in order of time,
-  /// before the first batch.
+  /// `action` is called at that time, after all that happened before. Pre: an open loop, before the first batch; or
+  /// goes_on is set, and no replica that is busy is further.
   void at(double seconds, std::function<void(double now)> action);
   /// Another replica takes that place; what is in flight at the one before is forgotten.
   void replace(std::size_t place, Replica& replica);
   /// A request that was given before is given once more, to whom the choice says now.
   void give_again(const TraceRequest& request, std::span<const TokenRun> prompt, double now);
+  /// The replica at that place takes the request, now.
+  void give_to(std::size_t place, const TraceRequest& request, std::span<const TokenRun> prompt, double now);
+
+  /// Where set, asked as a request ends at a replica: does it go on at another? Whoever says so gives it there, by `at`
+  /// and give_to.
+  std::function<bool(std::int64_t index, double now)> goes_on;
 
  private:
   void consume_open(TraceRequest request, const TraceBatch& batch);
   void give(const TraceRequest& request, std::span<const TokenRun> prompt);
-  // To seconds, or infinity: with the actions on the way.
-  void act_until(double seconds);
-  // Steps until `seconds`; requests that became ready on the way start.
+  // Has what happens at one replica to do with others before the next request comes?
+  bool coupled() const { return waiting_.size() > 0 || !actions_.empty() || goes_on != nullptr; }
+  double next_action() const;
+  // Of an action, or of a request that waits for nothing any more.
+  double next_event() const;
+  void act();
+  // Steps until `seconds`; on the way actions are called, and requests that became ready start.
   void advance_to(double seconds);
   bool give_ready(double until);
   // The replica with requests that is furthest behind; nothing where all are idle.
@@ -57,17 +68,11 @@ class TraceDriver {
   // How far all have come.
   double now(const Replica* behind) const;
   void ended(std::int64_t index, double seconds);
-  void run_to_end();
-
-  struct Action {
-    double seconds = 0;
-    std::function<void(double now)> act;
-  };
 
   DriverSpec driver_;
   std::vector<Replica*> replicas_;
   Choice choice_;
-  std::deque<Action> actions_;
+  std::multimap<double, std::function<void(double now)>> actions_;  // by seconds
   bool keeps_prompts_ = false;  // of requests that wait for others
   DependencyQueue waiting_;     // of the open loop
   std::int64_t fresh_users_ = 1;  // of the closed loop, who have sent nothing yet

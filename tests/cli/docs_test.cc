@@ -91,7 +91,7 @@ TEST_CASE("golden: the commands of docs/policies.md print what it shows") { requ
 
 TEST_CASE("golden: the commands of docs/clock.md print what they show") { require_printed("docs/clock.md", 7); }
 
-TEST_CASE("golden: the commands of docs/fleet.md print what they show") { require_printed("docs/fleet.md", 2); }
+TEST_CASE("golden: the commands of docs/fleet.md print what they show") { require_printed("docs/fleet.md", 3); }
 
 TEST_CASE("golden: the commands of docs/boot.md print what it shows") { require_printed("docs/boot.md", 1); }
 

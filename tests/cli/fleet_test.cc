@@ -24,6 +24,19 @@ TEST_CASE("golden: a fleet as CSV has a row for every router") {
   CHECK(csv.output.find(",states,3,0,200,") != std::string::npos);
 }
 
+TEST_CASE("golden: replicas that generate behind others are said, with what goes over") {
+  const std::string typed = "--gpu H200 --router least-tokens --decode-replicas 2 ";
+  const ProgramRun text = fleet(typed + "--link 400Gb/s --quiet");
+  CHECK(text.exit_code == 0);
+  CHECK(text.output.find("3 replicas compute prompts, 2 more generate; ") != std::string::npos);
+  CHECK(text.output.find("on the way at 50.0 GB/s a GPU") != std::string::npos);
+  const ProgramRun csv = fleet(typed + "--format csv --quiet");
+  CHECK(csv.output.find("handed_over_requests,handed_over_rank_bytes,place_seconds,") != std::string::npos);
+  const ProgramRun json = fleet(typed + "--link 1TB/s --format json --quiet");
+  CHECK(json.output.find("\"decode_replicas\": 2,") != std::string::npos);
+  CHECK(json.output.find("\"link_bytes_per_second\": 1e+12") != std::string::npos);
+}
+
 TEST_CASE("fault: flags of a fleet that are wrong have a way out that works") {
   struct Case {
     const char* typed;
@@ -39,6 +52,12 @@ TEST_CASE("fault: flags of a fleet that are wrong have a way out that works") {
                           {"--down 0@60s", "add --gpu NAME or --driver open_loop"},
                           {"--losses", "leave them out, or --replicas"},
                           {"--per-request x.csv", "leave --replicas out"},
+                          {"--decode-replicas 2", "add --gpu NAME"},
+                          {"--decode-replicas 0", "1 to 1024"},
+                          {"--link 50GB/s", "say how many by --decode-replicas D"},
+                          {"--gpu H200 --decode-replicas 2 --link 50", "write it like 50GB/s or 400Gb/s"},
+                          {"--gpu H200 --decode-replicas 2 --link 0GB/s", "write it like 50GB/s or 400Gb/s"},
+                          {"--gpu H200 --decode-replicas 2 --down 0@6s", "do not fail"},
                           {"--router-delay soon", "is no time"}}) {
     CAPTURE(one.typed);
     const ProgramRun run = fleet(one.typed);

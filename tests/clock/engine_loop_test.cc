@@ -55,6 +55,31 @@ TEST_CASE("edge: what was found is read, not computed") {
   CHECK(batch.prompt_pairs == 100 * (800 + 50));
 }
 
+TEST_CASE("golden: a prompt computed elsewhere needs a place alone; who gives way has it computed again") {
+  EngineLoop loop({.budget = 1000, .cache_tokens = 204, .request_tokens = 1}, {});
+  std::int64_t first = -1, ended = -1;
+  loop.on_first_token = [&](std::int64_t index) { first = index; };
+  loop.on_end = [&](std::int64_t index) { ended = index; };
+  loop.submit({.index = 0, .prompt = 100, .outputs = 4, .prefilled = true});
+  loop.submit({.index = 1, .prompt = 100, .outputs = 4, .prefilled = true});
+  CHECK(loop.waiting_tokens() == 0);
+  loop.next();
+  CHECK(loop.num_running() == 2);  // 100 tokens, 1 generated elsewhere, and room for states of each
+  CHECK(loop.middle(1).decoding == 2);
+  CHECK(loop.middle(1).prompt_tokens == 0);
+  CHECK(first == -1);
+  loop.complete(1);
+  CHECK(first == 1);
+  loop.next();
+  CHECK(loop.num_running() == 1);
+  CHECK(loop.middle(1).decode_context == 102);
+  loop.complete(1);
+  CHECK(next_prompts(loop) == 0);  // its 102 tokens do not fit yet
+  loop.complete(1);
+  CHECK(ended == 0);
+  CHECK(next_prompts(loop) == 102);
+}
+
 TEST_CASE("golden: three drafts of which each is right with 0.7 yield 2.53 tokens a step, so 100 take 40 steps") {
   const Drafts drafts{.tokens = 3, .acceptance = 0.7};
   CHECK(drafts.tokens_of_step() == doctest::Approx(1 + 0.7 + 0.49 + 0.343));

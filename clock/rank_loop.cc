@@ -118,7 +118,10 @@ void RankLoop::next(const LoopEvents& events) {
 std::int64_t RankLoop::most_steps() const {
   if (prompts_.prompts > 0 || gave_way_) return 1;
   std::int64_t steps = std::max<std::int64_t>(1, steps_that_fit());
-  for (const Active& request : running_) steps = std::min(steps, steps_to_end(request));
+  for (const Active& request : running_) {
+    if (!request.began) return 1;  // its first token is told when this step ends
+    steps = std::min(steps, steps_to_end(request));
+  }
   if (seen_ < num_waiting()) steps = std::min(steps, std::max<std::int64_t>(1, rules_.poll_steps - since_poll_));
   return steps;
 }

@@ -68,6 +68,7 @@ TEST_CASE("golden: a prompt computed elsewhere needs a place alone; who gives wa
   CHECK(loop.middle(1).decoding == 2);
   CHECK(loop.middle(1).prompt_tokens == 0);
   CHECK(first == -1);
+  CHECK(loop.most_steps() == 1);  // the first token of each is told with it
   loop.complete(1);
   CHECK(first == 1);
   loop.next();

@@ -34,7 +34,7 @@ TEST_CASE("golden: replicas that generate behind others are said, with what goes
   CHECK(csv.output.find("handed_over_requests,handed_over_rank_bytes,place_seconds,") != std::string::npos);
   const ProgramRun json = fleet(typed + "--link 1TB/s --format json --quiet");
   CHECK(json.output.find("\"decode_replicas\": 2,") != std::string::npos);
-  CHECK(json.output.find("\"link_bytes_per_second\": 1e+12") != std::string::npos);
+  CHECK(json.output.find("\"link_bytes_per_second\": 1000000000000.0") != std::string::npos);
 }
 
 TEST_CASE("fault: flags of a fleet that are wrong have a way out that works") {

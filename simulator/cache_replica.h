@@ -18,9 +18,9 @@ class CacheReplica {
   virtual Scheduler* blocks() { return nullptr; }
 };
 
-/// A replica of the engine with such a cache. One without pools of blocks is replayed
-/// without time, one request after the other; with a clock, requests then go through the engine's steps with what was
-/// found of each. Throws as check_replay, ResourceError where it does not fit memory.
+/// A replica of the engine with such a cache. One without pools of blocks is replayed without time, one request after
+/// the other; with a clock, requests then go through the engine's steps with what was found of each. Throws as
+/// check_replay, ResourceError where it does not fit memory.
 std::unique_ptr<CacheReplica> make_replica(const SimulationSpec& spec);
 
 }  // namespace hybridkv

@@ -48,7 +48,6 @@ class DecodePool {
 
   std::size_t size() const { return replicas_.size(); }
   Replica& replica(std::size_t place) { return *replicas_[place]; }
-  double link_bytes_per_second() const { return link_; }
   const HandedOver& handed_over() const { return handed_over_; }
   /// Of the steps of all.
   StepParts spent() const;

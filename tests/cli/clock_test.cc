@@ -73,9 +73,10 @@ TEST_CASE("golden: without --memory the cache has what the GPU leaves beside the
 }
 
 TEST_CASE("golden: every request of pools of blocks has its times in the file that was asked for") {
-  std::filesystem::remove("timed_requests.csv");
-  CHECK(run_program("simulate " + model + "--requests 20 --per-request timed_requests.csv").exit_code == 0);
-  std::ifstream file("timed_requests.csv");
+  const ScratchFolder folder;
+  const std::string rows_file = (folder.path / "timed_requests.csv").string();
+  CHECK(run_program("simulate " + model + "--requests 20 --per-request '" + rows_file + "'").exit_code == 0);
+  std::ifstream file(rows_file);
   std::string header, row;
   std::getline(file, header);
   CHECK(header.ends_with("status,arrival_seconds,queue_seconds,first_token_seconds,finish_seconds,generated,"
@@ -169,39 +170,39 @@ TEST_CASE("golden: calibrate says which tests to run, takes their results, and i
   const ProgramRun asked = run_program("calibrate " + model);
   CHECK(asked.exit_code == 0);
   CHECK(asked.output.find("vllm bench serve --model") != std::string::npos);
-  const std::filesystem::path file = "calibrated_clock.json";
-  std::filesystem::remove(file);
-  const ProgramRun run = run_program("calibrate " + model + benches + "-o " + file.string());
+  const ScratchFolder folder;
+  const std::string file = "'" + (folder.path / "clock.json").string() + "'";
+  const ProgramRun run = run_program("calibrate " + model + benches + "-o " + file);
   CAPTURE(run.output);
   CHECK(run.exit_code == 0);
   CHECK(run.output.find("calibrated by 2 load tests") != std::string::npos);
-  const nlohmann::json times = times_of(model + "--clock " + file.string());
+  const nlohmann::json times = times_of(model + "--clock " + file);
   CHECK(times["clock"].get<std::string>().find("calibrated by 2 load tests of Qwen3.5-35B-A3B on 1 H200") !=
         std::string::npos);
   CHECK(first_token(times["cached"]) != first_token(times_of(model)["cached"]));
-  require_refused("calibrate " + model + benches + "-o " + file.string(), "--force");
-  require_refused("simulate " + model + "--engine sglang-0.5.23 --requests 5 --clock " + file.string(),
+  require_refused("calibrate " + model + benches + "-o " + file, "--force");
+  require_refused("simulate " + model + "--engine sglang-0.5.23 --requests 5 --clock " + file,
                   "is a clock of vllm");
 }
 
 TEST_CASE("golden: steps of a replay are written, and measured by a benchmark they calibrate the clock") {
-  std::filesystem::remove("shapes.json");
-  std::filesystem::remove("clock_by_steps.json");
+  const ScratchFolder folder;
+  const std::string to = "'" + folder.path.string();
   const std::string deployment = "--model Qwen3.5-35B-A3B --max-model-len 32k --gpu H200 ";
-  const ProgramRun written = run_program("simulate " + deployment + "--requests 300 --shapes shapes.json 2>&1");
+  const ProgramRun written =
+      run_program("simulate " + deployment + "--requests 300 --shapes " + to + "/shapes.json' 2>&1");
   CAPTURE(written.output);
   REQUIRE(written.exit_code == 0);
-  CHECK(written.output.find("vllm bench forward --model Qwen3.5-35B-A3B --shapes shapes.json") != std::string::npos);
-  std::ifstream shapes("shapes.json");
-  const nlohmann::json cases = nlohmann::json::parse(shapes)["cases"];
+  CHECK(written.output.find("vllm bench forward --model Qwen3.5-35B-A3B --shapes ") != std::string::npos);
+  const nlohmann::json cases = nlohmann::json::parse(folder.content("shapes.json"))["cases"];
   CHECK(cases.size() > 20);
-  const std::string calibrate = "calibrate " + deployment + "--forward forward.json ";
+  const std::string calibrate = "calibrate " + deployment + "--forward " + to + "/forward.json' ";
   const auto measure = [&](auto&& micros_of) {
     nlohmann::json result = nlohmann::json::array();
     for (std::size_t i = 0; i < cases.size(); ++i)
       result.push_back({{"case", cases[i]["name"]}, {"requests", cases[i]["requests"]}, {"median_us", micros_of(i)},
                         {"ranks", {{{"latency_us", {{"sample_spread_pct", 0.9}}}}}}});
-    std::ofstream("forward.json") << result;
+    folder.file("forward.json", result.dump());
   };
   // Invented: a server whose short steps take 1.4 times as long as the engine's clock says, and long ones half as long
   // again as that.
@@ -211,7 +212,7 @@ TEST_CASE("golden: steps of a replay are written, and measured by a benchmark th
     const double seconds = by_engine[i]["before_seconds"].get<double>();
     return 1.4e6 * seconds * (seconds > 0.05 ? 1.5 : 1);
   });
-  const ProgramRun run = run_program(calibrate + "-o clock_by_steps.json");
+  const ProgramRun run = run_program(calibrate + "-o " + to + "/clock.json'");
   CAPTURE(run.output);
   CHECK(run.exit_code == 0);
   CHECK(run.output.find("held back") != std::string::npos);
@@ -226,7 +227,7 @@ TEST_CASE("golden: steps of a replay are written, and measured by a benchmark th
   CHECK(now < before / 2);
   // What was known of a first token stays, as steps say nothing of it.
   CHECK(json.contains("error_on_others"));
-  const nlohmann::json times = times_of(deployment + "--clock clock_by_steps.json");
+  const nlohmann::json times = times_of(deployment + "--clock " + to + "/clock.json'");
   CHECK(times["clock"].get<std::string>().find("calibrated by") != std::string::npos);
   require_refused("simulate --model Qwen3.5-4B --memory 8G --max-model-len 32k --shapes s.json", "by --gpu NAME");
   require_refused("simulate " + deployment + "--engine sglang-0.5.23 --shapes s.json", "calibrate by load tests");
@@ -234,11 +235,13 @@ TEST_CASE("golden: steps of a replay are written, and measured by a benchmark th
 }
 
 TEST_CASE("golden: a scenario says its clock, flags win over it, and a sweep goes over GPUs") {
-  std::ofstream("clock_scenario.yaml") << "model: Qwen3.5-35B-A3B\nengine: {memory: 40 GiB}\n"
-                                          "limits: {max_model_len: 32k}\nsimulate:\n  trace: {max_requests: 200}\n"
-                                          "  clock: {gpu: H200, ttft_seconds: 1}\n";
-  const auto first_of = [](const std::string& arguments) {
-    const ProgramRun run = run_program("simulate clock_scenario.yaml --format json --quiet " + arguments);
+  const ScratchFolder folder;
+  const std::string scenario =
+      "'" + folder.file("scenario.yaml", "model: Qwen3.5-35B-A3B\nengine: {memory: 40 GiB}\n"
+                                         "limits: {max_model_len: 32k}\nsimulate:\n  trace: {max_requests: 200}\n"
+                                         "  clock: {gpu: H200, ttft_seconds: 1}\n") + "' ";
+  const auto first_of = [&](const std::string& arguments) {
+    const ProgramRun run = run_program("simulate " + scenario + "--format json --quiet " + arguments);
     CAPTURE(run.output);
     REQUIRE(run.exit_code == 0);
     return nlohmann::json::parse(run.output)["caches"][0]["times"];
@@ -249,7 +252,7 @@ TEST_CASE("golden: a scenario says its clock, flags win over it, and a sweep goe
   CHECK(faster["gpu"] == "B200");
   CHECK(first_of("--set simulate.clock.rate=0.1")["cached"]["span_seconds"] > said["cached"]["span_seconds"]);
   const ProgramRun sweep = run_program(
-      "sweep clock_scenario.yaml --simulate --set simulate.clock.gpu='[H200, B200]' --format jsonl --quiet");
+      "sweep " + scenario + "--simulate --set simulate.clock.gpu='[H200, B200]' --format jsonl --quiet");
   CAPTURE(sweep.output);
   REQUIRE(sweep.exit_code == 0);
   std::istringstream lines(sweep.output);
@@ -285,8 +288,9 @@ TEST_CASE("edge: attention data parallel has no replay, and says what to do") {
 TEST_CASE("edge: what is no load test is refused with the key that is missing") {
   require_refused("calibrate " + model + "--bench '" HYBRIDKV_TEST_DATA "/clock/models.csv'",
                   "is no result of a load test");
-  std::ofstream("half.json") << R"({"completed": 40, "mean_ttft_ms": 12, "max_concurrency": 4})";
-  require_refused("calibrate " + model + "--bench half.json", "total_input_tokens");
+  const ScratchFolder folder;
+  const std::string half = folder.file("half.json", R"({"completed": 40, "mean_ttft_ms": 12, "max_concurrency": 4})");
+  require_refused("calibrate " + model + "--bench '" + half + "'", "total_input_tokens");
   require_refused("calibrate " + model + "-o clock.json", "nothing to calibrate by");
   require_refused("calibrate --model Qwen3.5-4B --memory 8G --max-model-len 32k", "--gpu NAME");
 }

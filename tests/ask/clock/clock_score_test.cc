@@ -4,13 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <fstream>
 
 #include "base/csv.h"
 #include "base/error.h"
 #include "engines/vllm/engine.h"
 #include "scenarios/read.h"
 #include "test_paths.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 
@@ -117,15 +117,14 @@ TEST_CASE("law: what a model of the library computes is what the table of models
 }
 
 TEST_CASE("edge: a table with a column, a model or a number that is none is refused with its line") {
-  const std::string path = "broken_rows.csv";
+  const testing::ScratchFolder folder;
   const auto refusal = [&](const std::string& text) {
-    std::ofstream(path) << text;
     RowFiles files = public_files;
-    files.rows = path;
+    files.rows = folder.file("broken_rows.csv", text);
     try {
       read_measured_rows(files);
     } catch (const InputError& error) {
-      return std::string(error.what());
+      return std::string(error.what()).substr(folder.path.string().size() + 1);
     }
     return std::string("taken");
   };

@@ -53,7 +53,11 @@ int run_rows(const CalibrateOptions& options) {
     files.acceptance = chance_of(*chance);
   const std::vector<MeasuredRow> rows = read_measured_rows(files);
   if (!options.fit) {
-    write_output(render_clock_score(score_clocks(rows), options.output.format(), options.output.style()));
+    const std::vector<ClockScore> scores = score_clocks(rows);
+    if (scores.empty())
+      throw InputError("--rows: no row counts; one does whose flag is empty and whose mode is aggregated, or p/d with "
+                       "prefill_workers and decode_workers (docs/clock.md)");
+    write_output(render_clock_score(scores, options.output.format(), options.output.style()));
     return exit_fine;
   }
   std::string text;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ask/fleet/usual_network.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "cli/offers.h"

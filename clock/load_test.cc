@@ -28,10 +28,19 @@ std::string unusable(const LoadTest& test) {
   return {};
 }
 
+LoopRequest request_of(const LoadTest& test, std::int64_t index) {
+  const auto key = static_cast<std::uint64_t>(index);
+  const auto drawn = [&](std::int64_t nominal, std::uint64_t which) {
+    return drawn_length(nominal, test.least_share, mix(test.seed, which));
+  };
+  return {.index = index,
+          .prompt = drawn(test.input_tokens, 2 * key),
+          .outputs = drawn(test.output_tokens, 2 * key + 1)};
+}
+
 std::vector<LoadStep> load_steps(const LoadTest& test, const LoopRules& rules,
                                  const std::array<std::int64_t, most_windows>& windows) {
-  constexpr std::int64_t of_each_client = 10;
-  const std::int64_t total = test.requests > 0 ? test.requests : of_each_client * test.concurrency;
+  const std::int64_t total = test.num_requests();
   const auto all = static_cast<double>(total);
   EngineLoop loop(rules, windows);
   std::vector<double> rates;  // of each request sent: what a second adds to the sum of times per output token
@@ -40,13 +49,7 @@ std::vector<LoadStep> load_steps(const LoadTest& test, const LoopRules& rules,
   const auto send = [&] {
     const std::int64_t index = std::ssize(rates);
     if (index == total) return;
-    const auto key = static_cast<std::uint64_t>(index);
-    const auto drawn = [&](std::int64_t nominal, std::uint64_t which) {
-      return drawn_length(nominal, test.least_share, mix(test.seed, which));
-    };
-    const LoopRequest request{.index = index,
-                              .prompt = drawn(test.input_tokens, 2 * key),
-                              .outputs = drawn(test.output_tokens, 2 * key + 1)};
+    const LoopRequest request = request_of(test, index);
     rates.push_back(request.outputs > 1 ? 1 / static_cast<double>(request.outputs - 1) : 0);
     waiting += 1;
     loop.submit(request);

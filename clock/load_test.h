@@ -19,12 +19,16 @@ struct LoadTest {
   double least_share = 0.8;        ///< of the shortest, (0, 1]
   std::int64_t concurrency = 1;    ///< clients, all of whom begin at once
   std::int64_t requests = 0;       ///< 0: ten of each client
+  std::int64_t num_requests() const { return requests > 0 ? requests : 10 * concurrency; }
   std::uint64_t seed = 1;
 };
 
 /// More clients and longer lengths are no test that anybody ran.
-inline constexpr std::int64_t most_clients = 10'000;
+inline constexpr std::int64_t most_clients = 100'000;
 inline constexpr std::int64_t most_test_tokens = 100'000'000;
+
+/// The request of that number, from 0.
+LoopRequest request_of(const LoadTest& test, std::int64_t index);
 
 /// Why nobody runs such a test; empty: somebody may.
 std::string unusable(const LoadTest& test);

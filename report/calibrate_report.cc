@@ -96,7 +96,9 @@ void add_steps(Document& document, const CalibrateAnswer& answer) {
 Table score_table(const std::vector<ClockScore>& scores) {
   using Row = ClockScore;
   const auto of = [](ClockError ClockScore::*score, double ClockError::*figure) {
-    return [=](const Row& row) { return Percent{row.*score.*figure, 1}; };
+    return [=](const Row& row) {
+      return (row.*score).runs > 0 ? std::optional(Percent{row.*score.*figure, 1}) : std::nullopt;
+    };
   };
   return table_of<Row>(
       {{{"engine", "engine"}, &Row::name},
@@ -162,7 +164,7 @@ std::string render_clock_score(const std::vector<ClockScore>& scores, Format for
   if (scores.back().name != "all")
     document.blocks.emplace_back(Paragraph{
         "No clock is fitted to runs with drafts, whose acceptance nobody wrote down (--acceptance says what it is "
-        "taken for), nor to attention data parallel; neither counts among all."});
+        "taken for), to attention data parallel, nor to replicas that generate behind others; none counts among all."});
   return render_people(document, format, style);
 }
 

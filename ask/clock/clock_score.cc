@@ -10,6 +10,8 @@
 #include <tuple>
 
 #include "ask/clock/served_clock.h"
+#include "ask/fleet/usual_network.h"
+#include "simulator/fleet/decode_load.h"
 
 namespace hybridkv {
 
@@ -94,6 +96,27 @@ ScoredFigures scored(const std::vector<const MeasuredRow*>& rows) {
   return figures;
 }
 
+/// Figures of rows of which others generate behind the prompts. Pre: rows are of one engine.
+ScoredFigures scored_apart(const std::vector<const MeasuredRow*>& rows) {
+  const Coefficients& engine = clock_of(*rows.front()->engine).coefficients;
+  const auto driver = [&](const MeasuredRun& run) {
+    return DriverSpec{.clock = std::make_shared<const StepClock>(run.model, run.split, run.gpu, engine),
+                      .loop = run.rules};
+  };
+  ScoredFigures figures;
+  for (const MeasuredRow* row : rows) {
+    const DecodeSide& side = *row->decode;
+    figures.blind.predicted.push_back(
+        figures_of({.test = row->run.test,
+                    .prompts = driver(row->run),
+                    .outputs = driver(side.run),
+                    .prompt_replicas = side.prompt_replicas,
+                    .decode = {side.replicas, usual_network_bytes_per_second}}));
+    figures.blind.measured.push_back({row->run.first_token, row->run.output_token, 0});
+  }
+  return figures;
+}
+
 }  // namespace
 
 std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows) {
@@ -104,23 +127,26 @@ std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows) {
     scores.push_back(figures.named(name));
     all.add(figures);
   }
-  scores.push_back(all.named("all"));
-  const auto add_apart = [&](const std::string& name, auto&& counts) {
+  if (!all.blind.measured.empty()) scores.push_back(all.named("all"));
+  const auto add_apart = [&](const std::string& name, auto&& counts, auto&& score) {
     ScoredFigures apart;
-    for (const auto& [engine, of_engine] : by_engine(rows, counts)) apart.add(scored(of_engine));
+    for (const auto& [engine, of_engine] : by_engine(rows, counts)) apart.add(score(of_engine));
     if (!apart.blind.measured.empty()) scores.push_back(apart.named(name));
   };
   const auto has_drafts = [](const MeasuredRow& row) { return row.run.rules.drafts.tokens > 0; };
   const auto has_ranks = [](const MeasuredRow& row) { return row.run.rules.ranks > 1; };
   // Every other reason to distrust a row makes it stay out; these say what it has.
   const auto trusted = [](const MeasuredRow& row) {
-    return !row.other_harness &&
+    return !row.other_harness && !row.decode &&
            (row.flag == "drafts" || row.flag == "attention dp" || row.flag == "drafts; attention dp");
   };
-  add_apart("with drafts", [&](const MeasuredRow& row) { return trusted(row) && has_drafts(row) && !has_ranks(row); });
+  add_apart("with drafts", [&](const MeasuredRow& row) { return trusted(row) && has_drafts(row) && !has_ranks(row); },
+            scored);
   add_apart("attention data parallel",
-            [&](const MeasuredRow& row) { return trusted(row) && has_ranks(row) && !has_drafts(row); });
-  add_apart("both", [&](const MeasuredRow& row) { return trusted(row) && has_ranks(row) && has_drafts(row); });
+            [&](const MeasuredRow& row) { return trusted(row) && has_ranks(row) && !has_drafts(row); }, scored);
+  add_apart("both", [&](const MeasuredRow& row) { return trusted(row) && has_ranks(row) && has_drafts(row); }, scored);
+  add_apart("prefill/decode",
+            [](const MeasuredRow& row) { return row.decode && row.decode->is_counted && row.flag.empty(); }, scored_apart);
   return scores;
 }
 

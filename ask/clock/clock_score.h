@@ -17,9 +17,10 @@ struct ClockScore {
   bool operator==(const ClockScore&) const = default;
 };
 
-/// Scores of the clean rows, by engine and together; then, where the table has any, of those with drafts and with
-/// attention data parallel, to which no clock is fitted. Two runs of a deployment are its shortest and its longest
-/// prompts at the least concurrency; deployments with fewer than four rows have none.
+/// Scores of the clean rows, by engine and together; then, where the table has any, of those to which no clock is
+/// fitted: with drafts, with attention data parallel, and (blind only) of replicas that generate behind others where the
+/// table says how many of either. Two runs of a deployment are its shortest and its longest prompts at the least
+/// concurrency; deployments with fewer than four rows have none. Empty where no row counts.
 std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows);
 
 /// Clocks fitted anew to the rows of each engine, with their error on its models when the fit has not seen the model.

@@ -15,6 +15,9 @@ namespace hybridkv {
 
 namespace {
 
+/// What a table calls servers of which some compute prompts and others generate.
+constexpr std::string_view disaggregated = "p/d";
+
 CsvReader open_csv(const std::string& path) { return {LineReader(open_bytes(path)), input_name(path)}; }
 
 /// What a model computes, whatever its weights are made of. Bytes a parameter by format.
@@ -156,39 +159,31 @@ const Engine* engine_named(const std::string& name) {
 /// The card that tables mean: of the A100 the one that they were measured on.
 const Gpu& gpu_named(const std::string& name) { return find_gpu(name == "A100" ? "A100-SXM-80GB" : name); }
 
-MeasuredRow row_of(const CsvReader& csv, const std::map<std::string, TabledModel>& models,
-                   const std::vector<Recipe>& recipes, double acceptance) {
-  MeasuredRow row;
-  row.engine = engine_named(csv.text("engine"));
-  if (row.engine == nullptr) csv.refuse("engine", "is none that has a clock");
-  row.model = csv.text("model");
-  row.gpu = csv.text("gpu");
-  row.weights = csv.text("weights_dtype");
-  row.flag = csv.text("flag");
-  row.other_harness = csv.text("source").starts_with("aic-");
-  const auto found = models.find(row.model);
-  if (found == models.end()) csv.refuse("model", "is not in the table of models");
-  const TabledModel& model = found->second;
+/// Ranks as the columns of a table say them; in one of servers that compute prompts and generate, those of either side.
+ClockSplit read_split(const CsvReader& csv, const std::string& side, std::int64_t& parts) {
+  const std::string ranks = side.empty() ? "tensor_parallel" : side + "_tp";
+  const std::string parallel = side.empty() ? "data_parallel" : side + "_dp";
+  parts = csv.whole(parallel, 1);
+  std::int64_t tensor_parallel = csv.whole(ranks, 1);
+  if (parts < 1 || parts > tensor_parallel * (side.empty() ? 1 : most_clients))
+    csv.refuse(parallel, fmt::format("is no number of parts of {} ranks", tensor_parallel));
+  if (!side.empty()) return {tensor_parallel, std::max(tensor_parallel * parts, csv.whole(side + "_ep", 1))};
+  // Tables of aggregated servers count the ranks of all parts of attention as tensor parallel ones.
+  if (tensor_parallel % parts != 0) csv.refuse(parallel, fmt::format("is no divisor of {} ranks", tensor_parallel));
+  return {tensor_parallel / parts, csv.whole("num_gpus", 1)};
+}
+
+/// Sets the machine, the model on it and the engine's rules of a row whose names and test are known. `side`: of those
+/// who compute prompts, or who generate; empty: of a server that does both.
+void set_machine(MeasuredRow& row, const CsvReader& csv, const std::string& side, const TabledModel& model,
+                 const std::vector<Recipe>& recipes, double acceptance) {
   const Gpu& gpu = gpu_named(row.gpu);
   MeasuredRun& run = row.run;
   run.gpu = gpu.speed;
-  run.rules.ranks = csv.whole("data_parallel", 1);
-  const std::int64_t all_ranks = csv.whole("tensor_parallel", 1);
-  if (run.rules.ranks < 1 || all_ranks % run.rules.ranks != 0)
-    csv.refuse("data_parallel", fmt::format("is no divisor of {} ranks", all_ranks));
-  // Tables count the ranks of all parts of attention as tensor parallel ones.
-  run.split = {all_ranks / run.rules.ranks, csv.whole("num_gpus", 1)};
+  run.rules = {};
+  run.split = read_split(csv, side, run.rules.ranks);
   if (run.split.tensor_parallel < 1 || run.split.gpus < 1 || run.split.gpus % run.split.tensor_parallel != 0)
-    csv.refuse("num_gpus", "and ranks are at least 1, and a multiple of them");
-  run.test = {.input_tokens = csv.whole("input_tokens"),
-              .output_tokens = csv.whole("output_tokens"),
-              .concurrency = csv.whole("concurrency")};
-  if (const std::string problem = unusable(run.test); !problem.empty())
-    csv.refuse("concurrency", "is no load: " + problem);
-  run.first_token = csv.number("ttft_ms") * 1e-3;
-  run.output_token = csv.number("tpot_ms") * 1e-3;
-  if (run.first_token <= 0 || run.output_token < 0) csv.refuse("ttft_ms", "is a time above 0");
-
+    csv.refuse(side.empty() ? "num_gpus" : side + "_tp", "and ranks are at least 1, and a multiple of them");
   run.model = model.work;
   const std::string format = format_of(row.weights);
   const auto [dense, experts] = model.bytes.at(format);
@@ -210,7 +205,7 @@ MeasuredRow row_of(const CsvReader& csv, const std::map<std::string, TabledModel
   run.rules.prompts_alone = row.engine->clock->prompts_alone;
   run.rules.reserves_outputs = row.engine->clock->reserves_outputs;
   run.rules.most_running = 2048;
-  const bool drafts = csv.text("drafts") == "mtp";
+  const bool drafts = side.empty() && csv.text("drafts") == "mtp";
   const auto recipe = std::find_if(recipes.begin(), recipes.end(),
                                    [&](const Recipe& one) { return fits(one, row, drafts); });
   if (recipe != recipes.end()) apply(*recipe, run);
@@ -220,6 +215,40 @@ MeasuredRow row_of(const CsvReader& csv, const std::map<std::string, TabledModel
   add_decode(one, 1, {});
   const double seconds = StepClock(run.model, run.split, run.gpu, {}).seconds(one);
   if (!(seconds > 0 && seconds < 1e9)) csv.refuse("model", "takes no time that could be: the table of models is wrong");
+}
+
+MeasuredRow row_of(const CsvReader& csv, const std::map<std::string, TabledModel>& models,
+                   const std::vector<Recipe>& recipes, double acceptance) {
+  MeasuredRow row;
+  row.engine = engine_named(csv.text("engine"));
+  if (row.engine == nullptr) csv.refuse("engine", "is none that has a clock");
+  row.model = csv.text("model");
+  row.gpu = csv.text("gpu");
+  row.weights = csv.text("weights_dtype");
+  row.flag = csv.text("flag");
+  row.other_harness = csv.text("source").starts_with("aic-");
+  const auto found = models.find(row.model);
+  if (found == models.end()) csv.refuse("model", "is not in the table of models");
+  const TabledModel& model = found->second;
+  MeasuredRun& run = row.run;
+  run.test = {.input_tokens = csv.whole("input_tokens"),
+              .output_tokens = csv.whole("output_tokens"),
+              .concurrency = csv.whole("concurrency")};
+  if (const std::string problem = unusable(run.test); !problem.empty())
+    csv.refuse("concurrency", "is no load: " + problem);
+  run.first_token = csv.number("ttft_ms") * 1e-3;
+  run.output_token = csv.number("tpot_ms") * 1e-3;
+  if (run.first_token <= 0 || run.output_token < 0) csv.refuse("ttft_ms", "is a time above 0");
+  if (csv.text("mode") != disaggregated) {
+    set_machine(row, csv, "", model, recipes, acceptance);
+    return row;
+  }
+  MeasuredRow generating = row;
+  set_machine(generating, csv, "decode", model, recipes, acceptance);
+  set_machine(row, csv, "prefill", model, recipes, acceptance);
+  row.decode = {generating.run, csv.whole("decode_workers", 1), csv.whole("prefill_workers", 1),
+                !csv.text("decode_workers").empty() && !csv.text("prefill_workers").empty()};
+  if (std::min(row.decode->replicas, row.decode->prompt_replicas) < 1) csv.refuse("decode_workers", "are at least 1");
   return row;
 }
 
@@ -230,8 +259,9 @@ std::vector<MeasuredRow> read_measured_rows(const RowFiles& files) {
   const std::vector<Recipe> recipes = files.recipes ? read_recipes(*files.recipes) : std::vector<Recipe>{};
   std::vector<MeasuredRow> rows;
   for (CsvReader csv = open_csv(files.rows); csv.next();) {
-    if (csv.text("mode") != "aggregated") continue;
-    const std::string drafts = csv.text("drafts");
+    const std::string& mode = csv.text("mode");
+    if (mode != "aggregated" && mode != disaggregated) continue;
+    const std::string drafts = mode == disaggregated ? "none" : csv.text("drafts");
     if (drafts != "none" && drafts != "mtp") continue;
     MeasuredRow row = row_of(csv, models, recipes, files.acceptance);
     // How many drafts a step had, recipes alone say.

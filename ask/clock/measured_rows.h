@@ -9,6 +9,14 @@
 
 namespace hybridkv {
 
+/// Replicas that generated behind prompts which others computed.
+struct DecodeSide {
+  MeasuredRun run;                    ///< their machine and their rules; test and figures are the row's
+  std::int64_t replicas = 1;
+  std::int64_t prompt_replicas = 1;   ///< of the others
+  bool is_counted = false;            ///< the table says both numbers, which are taken for 1 where not
+};
+
 /// A row of a table of measured runs.
 struct MeasuredRow {
   const Engine* engine = nullptr;
@@ -17,12 +25,13 @@ struct MeasuredRow {
   std::string weights;    ///< format, as the table calls it
   std::string flag;       ///< why to distrust it; empty: clean
   bool other_harness = false;  ///< its lengths and its number of requests are not recorded
-  MeasuredRun run;
+  MeasuredRun run;        ///< where others generate, of those who compute prompts
+  std::optional<DecodeSide> decode;
 
-  /// Is it one of those that clocks are fitted to? Runs with drafts, whose acceptance nobody wrote down, and with
-  /// several ranks of attention are none.
+  /// Is it one of those that clocks are fitted to? Runs with drafts, whose acceptance nobody wrote down, with several
+  /// ranks of attention and with replicas that generate behind others are none.
   bool is_clean() const {
-    return flag.empty() && !other_harness && run.rules.drafts.tokens == 0 && run.rules.ranks == 1;
+    return flag.empty() && !other_harness && run.rules.drafts.tokens == 0 && run.rules.ranks == 1 && !decode;
   }
 };
 
@@ -38,8 +47,9 @@ struct RowFiles {
   double acceptance = usual_acceptance;  ///< Drafts::acceptance of all rows with drafts
 };
 
-/// The runs of aggregated servers in the order of the table; not those of which nobody knows whether or how many drafts
-/// they had. Throws InputError with the line of what cannot be read.
+/// The runs in the order of the table, of aggregated servers (mode "aggregated") and of replicas that generate behind
+/// others ("p/d"); not those of which nobody knows whether or how many drafts they had. Throws InputError with the line
+/// of what cannot be read.
 std::vector<MeasuredRow> read_measured_rows(const RowFiles& files);
 
 }  // namespace hybridkv

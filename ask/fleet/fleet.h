@@ -19,10 +19,6 @@ struct FleetQuestion {
   DecodeSpec decode;                    ///< replicas besides, that generate what those above computed the prompts of
 };
 
-/// Of a GPU's network where nobody says another: 400 Gb/s, of the ConnectX-7 that DGX H100, H200 and B200 have for each
-/// GPU (their datasheets).
-inline constexpr double usual_network_bytes_per_second = 50e9;
-
 /// One router before the replicas.
 struct RoutedFleet {
   RouterSettings router;

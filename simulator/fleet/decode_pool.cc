@@ -12,6 +12,17 @@ DecodePool::DecodePool(const DriverSpec& driver, const DecodeSpec& spec)
   }
 }
 
+void DecodePool::join(TraceDriver& trace, std::size_t first) {
+  trace.goes_on = [this, &trace, first](std::int64_t index, double now) {
+    if (!awaits(index)) return false;
+    trace.at(now + link_seconds(index), [this, &trace, first, index](double seconds) {
+      const auto [place, request] = arrived(index, seconds);
+      trace.give_to(first + place, request, {}, seconds);
+    });
+    return true;
+  };
+}
+
 TraceRequest DecodePool::prompt_of(const TraceRequest& request) {
   known_[request.index] = {.outputs = request.output_length};
   TraceRequest prompt = request;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simulator/schedule/loop_replica.h"
+#include "simulator/schedule/trace_driver.h"
 
 namespace hybridkv {
 
@@ -35,17 +36,13 @@ class DecodePool {
   /// Pre: driver.clock, spec.replicas >= 1.
   DecodePool(const DriverSpec& driver, const DecodeSpec& spec);
 
+  /// Lets a driver, whose replicas from `first` on are these, send here whose prompts are done. The driver outlives no
+  /// request of it.
+  void join(TraceDriver& trace, std::size_t first);
   /// The request as the side of the prompts is to see it: it ends with its first token. Remembered until it ends.
   TraceRequest prompt_of(const TraceRequest& request);
   /// Its prompt is done. False: it was to have no token more, and is forgotten.
   bool prompt_done(const RequestTimes& times);
-  /// The request ended on the other side: is the rest to be generated here? It is forgotten where not.
-  bool awaits(std::int64_t index);
-  /// Seconds for which its cache is on the way. Pre: awaits it.
-  double link_seconds(std::int64_t index) const;
-  /// It is there now: the place of the replica with the fewest requests, and what it is given. Pre: awaits it.
-  std::pair<std::size_t, TraceRequest> arrived(std::int64_t index, double now);
-
   std::size_t size() const { return replicas_.size(); }
   Replica& replica(std::size_t place) { return *replicas_[place]; }
   const HandedOver& handed_over() const { return handed_over_; }
@@ -62,6 +59,12 @@ class DecodePool {
     std::optional<RequestTimes> prompt = {};  // as the other side served it
     double arrived = 0;                       // its cache is here, in seconds
   };
+  // The request ended on the other side: is the rest to be generated here? It is forgotten where not.
+  bool awaits(std::int64_t index);
+  // For which its cache is on the way. Pre: awaits it.
+  double link_seconds(std::int64_t index) const;
+  // It is there now: the place of the replica with the fewest requests, and what it is given. Pre: awaits it.
+  std::pair<std::size_t, TraceRequest> arrived(std::int64_t index, double now);
   void served(RequestTimes times);
 
   std::shared_ptr<const StepClock> clock_;

@@ -96,7 +96,7 @@ FleetReplay::FleetReplay(const FleetSpec& spec) : spec_(spec) {
       [this](const TraceRequest& request, std::span<const TokenRun> prompt, double now) {
         return route(request, prompt, now);
       });
-  if (decode_) trace_->goes_on = [this](std::int64_t index, double now) { return hand_over(index, now); };
+  if (decode_) decode_->join(*trace_, replicas_.size());
   for (const Outage& outage : spec.outages) {
     const auto place = static_cast<std::size_t>(outage.replica);
     trace_->at(outage.from, [this, place](double now) { fail(place, now); });
@@ -123,15 +123,6 @@ void FleetReplay::consume(const TraceBatch& batch) {
   TraceBatch prompts = batch;
   for (TraceRequest& request : prompts.requests) request = decode_->prompt_of(request);
   trace_->consume(prompts);
-}
-
-bool FleetReplay::hand_over(std::int64_t index, double now) {
-  if (!decode_->awaits(index)) return false;
-  trace_->at(now + decode_->link_seconds(index), [this, index](double seconds) {
-    const auto [place, request] = decode_->arrived(index, seconds);
-    trace_->give_to(replicas_.size() + place, request, {}, seconds);
-  });
-  return true;
 }
 
 std::size_t FleetReplay::route(const TraceRequest& request, std::span<const TokenRun> prompt, double now) {

@@ -83,7 +83,6 @@ class FleetReplay final : public Replay {
 
  private:
   std::unique_ptr<CacheReplica> make(std::size_t place);
-  bool hand_over(std::int64_t index, double now);
   std::size_t route(const TraceRequest& request, std::span<const TokenRun> prompt, double now);
   void fail(std::size_t place, double now);
   void record(std::size_t replica, const RecordView& view, const ReuseLoss* loss);

@@ -285,6 +285,17 @@ TEST_CASE("edge: attention data parallel has no replay, and says what to do") {
   require_refused("simulate " + model + "--gpus 4", "take --tp 4");
 }
 
+TEST_CASE("edge: a table of runs of which none counts is refused, with what would count") {
+  const ScratchFolder folder;
+  std::istringstream lines(text_of(HYBRIDKV_TEST_DATA "/clock/measured_pd.csv"));
+  std::string head, uncounted;
+  std::getline(lines, head);
+  std::getline(lines, uncounted);
+  const std::string table = folder.file("rows.csv", head + "\n" + uncounted + "\n");
+  require_refused("calibrate --rows '" + table + "' --models '" HYBRIDKV_TEST_DATA "/clock/models.csv'",
+                  "p/d with prefill_workers");
+}
+
 TEST_CASE("edge: what is no load test is refused with the key that is missing") {
   require_refused("calibrate " + model + "--bench '" HYBRIDKV_TEST_DATA "/clock/models.csv'",
                   "is no result of a load test");

@@ -67,6 +67,20 @@ TEST_CASE("golden: the score of the shipped clocks on the published runs, to a t
   CHECK(blind.output_token_p90 <= 25);
 }
 
+TEST_CASE("golden: the score on published runs of replicas that generate behind others, to which nothing is fitted") {
+  RowFiles files = public_files;
+  files.rows = HYBRIDKV_TEST_DATA "/clock/measured_pd.csv";
+  const std::vector<ClockScore> scores = score_clocks(read_measured_rows(files));
+  REQUIRE(scores.size() == 1);
+  CHECK(scores[0].name == "prefill/decode");
+  // 110 more do not say how many replicas they had.
+  CHECK(scores[0].blind.runs == 30);
+  CHECK(scores[0].own.runs == 0);
+  CHECK(std::abs(scores[0].blind.first_token_median - 31.2) < 0.1);
+  CHECK(std::abs(scores[0].blind.output_token_median - 15.9) < 0.1);
+  CHECK(std::abs(scores[0].blind.output_token_p90 - 24.8) < 0.1);
+}
+
 TEST_CASE("fault: a clock without its launches, or with all of the bandwidth, is seen by the score") {
   std::vector<MeasuredRow> rows;
   for (const MeasuredRow& row : public_rows())

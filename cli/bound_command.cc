@@ -18,7 +18,6 @@
 #include "cli/trace_options.h"
 #include "cli/values.h"
 #include "report/replay/bound_report.h"
-#include "simulator/fleet/fleet_replay.h"
 
 namespace hybridkv {
 
@@ -29,7 +28,6 @@ struct BoundOptions {
   SimpleTraffic traffic;
   OutputOptions output;
   ClockOptions clock;
-  std::int64_t replicas = 1;
 };
 
 int run_bound(const BoundOptions& options) {
@@ -39,9 +37,11 @@ int run_bound(const BoundOptions& options) {
   if (timed && !says_memory(scenario))
     scenario.memory = std::to_string(scenario_on(scenario, timed).engine.memory_bytes);
   if (rates_of(options.clock).size() > 1) throw InputError("--rate: a bound is of one rate; give one factor");
-  if (timed && options.replicas > 1)
-    throw InputError("--replicas bounds what several caches find, --gpu the first token of one; leave one of them out");
   const std::vector<CompareSetting> settings = any_settings(scenario);
+  for (const CompareSetting& setting : settings)
+    if (timed && setting.scenario.simulate.fleet.replicas > 1)
+      throw InputError("--gpu bounds the first token of one cache, --replicas what several find; leave --gpu out, or "
+                       "give --replicas 1");
   const TraceSpec& trace = settings.front().scenario.simulate.trace;
   if (trace.file == "-")
     throw InputError("--trace -: standard input can be read once, and a bound reads the trace twice; give a file");
@@ -49,7 +49,7 @@ int run_bound(const BoundOptions& options) {
   {
     Progress progress(options.output.quiet);
     const auto at = [&](int done, int total) { progress.update("bound", "layouts", done, total); };
-    answers = bounds(settings, at, timed, options.replicas);
+    answers = bounds(settings, at, timed);
   }
   write_output(render_bound(answers, trace_text(trace), options.output.format(), options.output.style()));
   return exit_fine;
@@ -67,10 +67,8 @@ void add_bound_command(CLI::App& app, CommandAction& action) {
   add_trace_options(*command, options->scenario, options->traffic);
   add_key(*command, options->scenario, "--requests", "N",
           "only the first ones (default: all, of a made-up trace 10000, of simple traffic 300)");
-  command
-      ->add_option("--replicas", options->replicas, "of so many caches together, whatever routes between them")
-      ->check(whole_number(1, most_replicas))
-      ->type_name("R");
+  add_key(*command, options->scenario, "--replicas", "simulate.fleet.replicas", "R",
+          "of so many caches together, whatever routes between them");
   const std::size_t first = command->get_options().size();
   add_served_options(*command, options->clock);
   command->add_option("--rate", options->clock.rate, "requests come so many times as fast: 2x")->type_name("FACTOR");

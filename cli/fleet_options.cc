@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ask/fleet/usual_network.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "cli/offers.h"
@@ -50,20 +49,18 @@ void take_weights(const std::string& text, RouterSettings& router) {
   }
 }
 
-std::int64_t replica_of(const char* flag, const std::string& item, const std::string& name,
-                        const FleetOptions& options) {
+std::int64_t replica_of(const char* flag, const std::string& item, const std::string& name, std::int64_t replicas) {
   const ParsedNumber replica = parse_integer(name);
-  if (!replica.problem.empty() || replica.value < 0 || replica.value >= options.replicas)
-    throw InputError(fmt::format("{} {}: there is no replica {}, they are 0 to {}", flag, item, name,
-                                 options.replicas - 1));
+  if (!replica.problem.empty() || replica.value < 0 || replica.value >= replicas)
+    throw InputError(fmt::format("{} {}: there is no replica {}, they are 0 to {}", flag, item, name, replicas - 1));
   return replica.value;
 }
 
-std::vector<double> slowness_of(const FleetOptions& options) {
+std::vector<double> slowness_of(const FleetOptions& options, std::int64_t replicas) {
   std::vector<double> slowness;
   for (const std::string& item : options.slow) {
     const Assigned one = assigned("--slow", item, "0=1.5: the replica, from 0, and how many times as long it takes");
-    const auto replica = static_cast<std::size_t>(replica_of("--slow", item, one.name, options));
+    const auto replica = static_cast<std::size_t>(replica_of("--slow", item, one.name, replicas));
     if (one.value == 0) throw InputError(fmt::format("--slow {}: must be above 0", item));
     if (slowness.size() <= replica) slowness.resize(replica + 1, 1);
     slowness[replica] = one.value;
@@ -71,13 +68,13 @@ std::vector<double> slowness_of(const FleetOptions& options) {
   return slowness;
 }
 
-std::vector<Outage> outages_of(const FleetOptions& options) {
+std::vector<Outage> outages_of(const FleetOptions& options, std::int64_t replicas) {
   std::vector<Outage> outages;
   for (const std::string& item : options.down) {
     const std::size_t sign = item.find('@');
     if (sign == std::string::npos)
       throw InputError(fmt::format("--down {}: write it like 0@60s, or 0@60s-90s with when it is back", item));
-    Outage outage{.replica = replica_of("--down", item, item.substr(0, sign), options)};
+    Outage outage{.replica = replica_of("--down", item, item.substr(0, sign), replicas)};
     const std::string times = item.substr(sign + 1);
     const std::size_t dash = times.find('-');
     outage.from = duration_of("--down", times.substr(0, dash));
@@ -86,6 +83,20 @@ std::vector<Outage> outages_of(const FleetOptions& options) {
     outages.push_back(outage);
   }
   return outages;
+}
+
+/// The first of the flags that was given, but for --replicas; null where none was.
+const char* given_beside_replicas(const FleetOptions& options) {
+  for (const auto& [flag, given] : {std::pair{"--router", !options.routers.empty()},
+                                    {"--router-block", options.block_tokens.has_value()},
+                                    {"--router-delay", !options.delay.empty()},
+                                    {"--router-weights", !options.weights.empty()},
+                                    {"--slow", !options.slow.empty()},
+                                    {"--down", !options.down.empty()},
+                                    {"--decode-replicas", options.decode_replicas > 0},
+                                    {"--link", !options.link.empty()}})
+    if (given) return flag;
+  return nullptr;
 }
 
 }  // namespace
@@ -119,54 +130,38 @@ void add_fleet_options(CLI::App& command, FleetOptions& options) {
       ->type_name("BYTES/s");
 }
 
-std::optional<FleetQuestion> fleet_question(const FleetOptions& options, std::uint64_t seed, bool has_blocks) {
-  if (options.replicas == 0) {
-    for (const auto& [flag, given] : {std::pair{"--router", !options.routers.empty()},
-                                      {"--router-block", options.block_tokens.has_value()},
-                                      {"--router-delay", !options.delay.empty()},
-                                      {"--router-weights", !options.weights.empty()},
-                                      {"--slow", !options.slow.empty()},
-                                      {"--down", !options.down.empty()},
-                                      {"--decode-replicas", options.decode_replicas > 0},
-                                      {"--link", !options.link.empty()}})
-      if (given) throw InputError(fmt::format("{} belongs to several replicas; say how many by --replicas R", flag));
-    return std::nullopt;
-  }
-  RouterSettings router{.seed = seed, .block_tokens = options.block_tokens};
-  if (!options.delay.empty()) router.delay_seconds = duration_of("--router-delay", options.delay);
-  take_weights(options.weights, router);
-  FleetQuestion question{.replicas = options.replicas,
-                         .routers = {},
-                         .slowness = slowness_of(options),
-                         .outages = outages_of(options)};
-  if (options.decode_replicas > 0) {
-    question.decode = {options.decode_replicas, usual_network_bytes_per_second};
-    if (!options.link.empty()) question.decode.link_bytes_per_second = link_speed_of("--link", options.link);
-  } else if (!options.link.empty()) {
-    throw InputError("--link belongs to replicas that generate behind others; say how many by --decode-replicas D");
-  }
-  std::vector<std::string> names = options.routers;
-  if (names.empty()) {
-    names = {"round-robin", "approximate", "gateway"};
-    if (has_blocks) names = {"round-robin", "approximate", "precise", "states"};
-  }
-  for (const std::string& name : names) {
-    router.kind = *parse_router_kind(name);
-    question.routers.push_back(router);
-  }
-  return question;
+bool is_given(const FleetOptions& options) {
+  return options.replicas > 0 || given_beside_replicas(options) != nullptr;
 }
 
-const char* fleet_flag(std::string_view path) {
-  if (path == "router.block_tokens") return "--router-block";
-  if (path == "router.delay_seconds") return "--router-delay";
-  if (path.starts_with("router.") && path.ends_with("_weight")) return "--router-weights";
-  if (path.starts_with("router.")) return "--router";
-  if (path == "fleet.outages") return "--down";
-  if (path == "fleet.slowness") return "--slow";
-  if (path == "fleet.decode") return "--decode-replicas";
-  if (path == "fleet.link") return "--link";
-  return path.starts_with("fleet.") ? "--replicas" : nullptr;
+void lay_over(FleetQuestion& question, const FleetOptions& options) {
+  if (options.replicas > 0) question.replicas = options.replicas;
+  if (const char* const flag = given_beside_replicas(options); flag && !question.is_asked())
+    throw InputError(fmt::format("{} belongs to several replicas; say how many by --replicas R", flag));
+  if (!options.routers.empty()) question.routers.clear();
+  for (const std::string& name : options.routers) question.routers.push_back(*parse_router_kind(name));
+  if (options.block_tokens) question.router.block_tokens = options.block_tokens;
+  if (!options.delay.empty()) question.router.delay_seconds = duration_of("--router-delay", options.delay);
+  take_weights(options.weights, question.router);
+  if (!options.slow.empty()) question.slowness = slowness_of(options, question.replicas);
+  if (!options.down.empty()) question.outages = outages_of(options, question.replicas);
+  if (options.decode_replicas > 0) question.decode.replicas = options.decode_replicas;
+  if (!options.link.empty()) question.decode.link_bytes_per_second = link_speed_of("--link", options.link);
+  if (!options.link.empty() && question.decode.replicas == 0)
+    throw InputError("--link belongs to replicas that generate behind others; say how many by --decode-replicas D");
+}
+
+const char* given_fleet_flag(std::string_view path, const FleetOptions& options) {
+  const auto starts = [&](std::string_view prefix) { return path.starts_with(prefix); };
+  if (path == "router.block_tokens") return options.block_tokens ? "--router-block" : nullptr;
+  if (path == "router.delay_seconds") return options.delay.empty() ? nullptr : "--router-delay";
+  if (starts("router.") && path.ends_with("_weight")) return options.weights.empty() ? nullptr : "--router-weights";
+  if (path == "fleet.router") return options.routers.empty() ? nullptr : "--router";
+  if (path == "fleet.down") return options.down.empty() ? nullptr : "--down";
+  if (path == "fleet.slow") return options.slow.empty() ? nullptr : "--slow";
+  if (path == "fleet.decode_replicas") return options.decode_replicas > 0 ? "--decode-replicas" : nullptr;
+  if (path == "fleet.link_bandwidth") return options.link.empty() ? nullptr : "--link";
+  return starts("fleet.") && options.replicas > 0 ? "--replicas" : nullptr;
 }
 
 }  // namespace hybridkv

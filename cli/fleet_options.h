@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ask/fleet/fleet.h"
+#include "scenarios/fleet_question.h"
 
 namespace hybridkv {
 
@@ -25,12 +25,15 @@ struct FleetOptions {
 /// Adds --replicas, --router and what a router is told to a command.
 void add_fleet_options(CLI::App& command, FleetOptions& options);
 
-/// What they ask; nothing without --replicas. `seed`: of the trace, for random choices. `has_blocks`: has the cache
-/// pools of blocks, of which routers hear events? Throws InputError for values that are none, and for the others
-/// without --replicas.
-std::optional<FleetQuestion> fleet_question(const FleetOptions& options, std::uint64_t seed, bool has_blocks);
+/// Was any of them given?
+bool is_given(const FleetOptions& options);
 
-/// The flag behind the path of a SpecError of fleets and routers; nullptr where it is of something else.
-const char* fleet_flag(std::string_view path);
+/// Puts what they ask in the place of what a scenario asked. Throws InputError for values that are none, and for the
+/// others where nobody says how many replicas there are.
+void lay_over(FleetQuestion& question, const FleetOptions& options);
+
+/// The flag behind the path of a SpecError of fleets and routers; nullptr where it is of something else, or was not
+/// given.
+const char* given_fleet_flag(std::string_view path, const FleetOptions& options);
 
 }  // namespace hybridkv

@@ -7,8 +7,10 @@
 #include <optional>
 
 #include "ask/plot/engine_curves.h"
+#include "ask/plot/fleet_curves.h"
 #include "ask/plot/plot_values.h"
 #include "ask/plot/time_curves.h"
+#include "ask/replay/simulate_request.h"
 #include "base/error.h"
 #include "base/output_folder.h"
 #include "base/printable.h"
@@ -18,6 +20,7 @@
 #include "cli/destination_options.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
+#include "cli/fleet_options.h"
 #include "cli/help_format.h"
 #include "cli/offers.h"
 #include "cli/output.h"
@@ -28,6 +31,7 @@
 #include "report/plot/make_plots.h"
 #include "report/plot/plot_engines.h"
 #include "report/plot/plot_files.h"
+#include "report/plot/plot_fleet.h"
 #include "report/plot/plot_times.h"
 #include "report/transfer/transfer_svg.h"
 
@@ -43,6 +47,7 @@ struct PlotOptions {
   SimpleTraffic traffic;
   DestinationOptions destination;
   ClockOptions clock;
+  FleetOptions fleet;
   std::vector<std::string> kinds;
   std::string folder;
   std::string format = "svg";
@@ -67,6 +72,8 @@ std::vector<PlotKind> kinds_of(const std::vector<std::string>& names) {
       throw InputError(fmt::format("plot {}: shows engines beside each other; name them: --engines all", name));
     if (parse_time_plot_kind(name))
       throw InputError(fmt::format("plot {}: shows times; say on what by --gpu NAME", name));
+    if (parse_fleet_plot_kind(name))
+      throw InputError(fmt::format("plot {}: shows several replicas; say how many by --replicas R", name));
     if (!kind) {
       const std::vector<std::string> known = kind_names();
       throw InputError(fmt::format("plot {}: no such kind; take one of {}{}", name, fmt::join(known, ", "),
@@ -91,6 +98,11 @@ std::string kind_list() {
   text += help_entry(std::string(to_string(TimePlotKind::latency)),
                      "time of a first and of each further token against the load, with and without prefix caching");
   text += help_entry(std::string(to_string(TimePlotKind::step_time)), "where a step's time goes against the load");
+  text += "\nWith --replicas (default: both; docs/fleet.md):\n";
+  text += help_entry(std::string(to_string(FleetPlotKind::gaps)),
+                     "what each router finds, and what better routing, one store, another pack and any policy could add");
+  text += help_entry(std::string(to_string(FleetPlotKind::course)),
+                     "what is found, and how evenly replicas compute, over the trace");
   text += "\nWith --to-set or --to:\n";
   text += help_entry(transfer_kind, "pages of both sides of a transfer, with the runs that are copied between them");
   return text;
@@ -101,6 +113,7 @@ std::vector<std::string> offered_kinds() {
   std::vector<std::string> names = kind_names();
   for (const std::string& name : names_of(engine_plot_kind_names)) names.push_back(name);
   for (const std::string& name : names_of(time_plot_kind_names)) names.push_back(name);
+  for (const std::string& name : names_of(fleet_plot_kind_names)) names.push_back(name);
   return names;
 }
 
@@ -174,6 +187,28 @@ std::vector<Plot> time_plots(const PlotOptions& options, const TimedQuestion& ti
   return plots;
 }
 
+/// Pictures of the fleet that is asked for, by a clock where there is a GPU.
+std::vector<Plot> fleet_plots(const PlotOptions& options, const Scenario& scenario) {
+  const std::vector<FleetPlotKind> kinds =
+      chosen_kinds(options, fleet_plot_kind_names, "that shows several replicas; with --replicas take");
+  Progress progress(options.quiet);
+  std::vector<Plot> plots;
+  try {
+    const FleetCurves curves = fleet_curves(scenario, [&](const SweepProgress& at) {
+      progress.update("plot", "per cent of the trace", static_cast<int>(100 * at.fraction), 100);
+    });
+    for (const FleetPlotKind kind : kinds) {
+      if (kind == FleetPlotKind::gaps) plots.push_back(plot_routing_gaps(curves));
+      else for (Plot& plot : plot_routing_courses(curves)) plots.push_back(std::move(plot));
+    }
+  } catch (const SpecError& error) {
+    if (const char* const flag = given_fleet_flag(error.path(), options.fleet))
+      throw InputError(fmt::format("{}: {}", flag, error.message()));
+    throw located(scenario_error(error), scenario);
+  }
+  return plots;
+}
+
 std::vector<Plot> scenario_plots(const PlotOptions& options, const std::vector<PlotKind>& kinds,
                                  const Scenario& scenario, const PlotInputs& inputs) {
   std::vector<Plot> plots;
@@ -238,12 +273,22 @@ bool take_transfer(PlotOptions& options) {
 int run_plot(PlotOptions options) {
   // Without a scenario the first word is a kind already.
   if (parse_plot_kind(options.scenario.scenario) || parse_engine_plot_kind(options.scenario.scenario) ||
-      parse_time_plot_kind(options.scenario.scenario) ||
+      parse_time_plot_kind(options.scenario.scenario) || parse_fleet_plot_kind(options.scenario.scenario) ||
       options.scenario.scenario == transfer_kind) {
     options.kinds.insert(options.kinds.begin(), options.scenario.scenario);
     options.scenario.scenario.clear();
   }
   apply_simple_traffic(options.scenario, options.traffic);
+  if (is_given(options.fleet)) {
+    if (!options.scenario.engines.empty())
+      throw InputError("--replicas: routers are drawn of one engine; choose it by --engine, without --engines");
+    if (rates_of(options.clock).size() > 1)
+      throw InputError("--rate draws the load of one replica; give one factor beside --replicas");
+    Scenario scenario = read_scenario_on(options.scenario, options.clock);
+    lay_over(scenario.simulate.fleet, options.fleet);
+    const OutputFolder folder(options.folder);
+    return draw(options, fleet_plots(options, scenario), inputs_of(scenario));
+  }
   if (const std::optional<TimedQuestion> timed = timed_question(options.clock)) {
     const std::vector<TimedSetting> settings = timed_settings(options, *timed);
     const OutputFolder folder(options.folder);
@@ -298,6 +343,9 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
   add_service_options(*command, options->clock,
                       "loads to draw, times those of the trace: 0.5x,1x,2x (default: from 0.125x to 8x)");
   group_since(*command, first, "By the clock");
+  const std::size_t second = command->get_options().size();
+  add_fleet_options(*command, options->fleet);
+  group_since(*command, second, "Fleet");
   command->add_option("--output,-o", options->folder, "folder for the files; made where it is missing")
       ->type_name("DIR")
       ->required();
@@ -324,6 +372,7 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
       "      -o plots\n"
       "  hybridkv plot Qwen3.5-35B-A3B --max-model-len 128k --gpu H200 --ttft 1s \\\n"
       "      --pack 1 -o plots\n"
+      "  hybridkv plot qwen3.5-397b --pack 1,5 --replicas 4 -o plots\n"
       "  hybridkv plot --model Qwen3.5-4B --memory 12GiB --max-model-len 32k -o plots");
   command->callback([options, &action] { action = [options] { return run_plot(*options); }; });
 }

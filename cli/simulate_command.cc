@@ -71,7 +71,7 @@ struct Question {
 
 /// The simulator's error with the place of the scenario's value, or with the flag.
 InputError explained(const SpecError& error, const SimulateOptions& options, const Scenario& scenario) {
-  if (const char* const of_fleet = fleet_flag(error.path()))
+  if (const char* const of_fleet = given_fleet_flag(error.path(), options.fleet))
     return InputError(fmt::format("{}: {}", of_fleet, error.message()));
   const char* const flag = bare_flag(error.path());
   if (flag && bare_flag_given(options.bare)) return InputError(fmt::format("{}: {}", flag, error.message()));
@@ -268,7 +268,8 @@ std::string load_of(const SimulateOptions& options, const Question& question, co
 }
 
 /// The same trace through several replicas, by router.
-std::string fleet_of(const SimulateOptions& options, const Question& question, const FleetQuestion& fleet) {
+std::string fleet_of(const SimulateOptions& options, const Question& question) {
+  const FleetQuestion& fleet = question.scenario.simulate.fleet;
   if (!options.per_request.empty() || !options.record.empty())
     throw InputError("--per-request and --record write one replay; leave --replicas out");
   if (!fleet.outages.empty() && question.scenario.simulate.driver.kind != DriverKind::open_loop)
@@ -276,7 +277,7 @@ std::string fleet_of(const SimulateOptions& options, const Question& question, c
   if (fleet.decode.replicas > 0 && !question.timed)
     throw InputError("--decode-replicas: caches are handed over by a clock; add --gpu NAME");
   Progress progress(options.output.quiet);
-  SimulateWatch watch;
+  FleetWatch watch;
   watch.on_progress = [&](const SweepProgress& at) {
     progress.update("simulate", fmt::format("per cent of the trace, {} requests", at.requests),
                     static_cast<int>(100 * at.fraction), 100);
@@ -284,12 +285,13 @@ std::string fleet_of(const SimulateOptions& options, const Question& question, c
   const auto bounds = question.is_planned ? scenario_bounds(question.scenario, fleet.replicas)
                                           : std::vector<std::optional<LayoutBound>>{};
   return render_fleet(
-      simulate_fleet({question.scenario.simulate, question.caches, question.timed}, fleet, bounds, watch),
+      simulate_fleet({question.scenario.simulate, question.caches, question.timed}, bounds, watch),
       options.output.format(), options.output.style());
 }
 
 std::string answer_of(const SimulateOptions& options) {
-  const Question question = bare_flag_given(options.bare) ? bare_question(options) : planned_question(options);
+  Question question = bare_flag_given(options.bare) ? bare_question(options) : planned_question(options);
+  lay_over(question.scenario.simulate.fleet, options.fleet);
   if (!options.per_request.empty() && question.caches.size() > 1)
     throw InputError(fmt::format("--per-request writes the requests of one cache, here are {}; choose one, say with "
                                  "--pack", question.caches.size()));
@@ -299,13 +301,11 @@ std::string answer_of(const SimulateOptions& options) {
   check_shapes(options, question);
   try {
     const std::vector<double> rates = rates_of(options.clock);
-    const bool has_blocks = std::holds_alternative<CacheGeometry>(question.caches.front());
-    if (const auto fleet = fleet_question(options.fleet, question.scenario.simulate.trace.synthetic.seed, has_blocks)) {
+    if (question.scenario.simulate.fleet.is_asked()) {
       if (rates.size() > 1) throw InputError("--rate draws the load of one replica; give one factor beside --replicas");
-      return fleet_of(options, question, *fleet);
+      return fleet_of(options, question);
     }
-    if (rates.size() > 1)
-      return load_of(options, question, rates);
+    if (rates.size() > 1) return load_of(options, question, rates);
     return render_simulate(replayed(options, question), options.output.format(), options.output.style());
   } catch (const SpecError& error) {
     throw explained(error, options, question.scenario);

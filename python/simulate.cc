@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "ask/fleet/fleet.h"
 #include "ask/replay/planned_caches.h"
 #include "ask/replay/policy_library.h"
 #include "ask/replay/simulate.h"
@@ -18,6 +19,7 @@
 #include "python/own_policy.h"
 #include "python/question.h"
 #include "python/watched.h"
+#include "report/fleet/fleet_report.h"
 #include "report/replay/simulate_report.h"
 
 namespace hybridkv {
@@ -150,6 +152,8 @@ void tell(const Watch& to, const SweepProgress& at) {
 Simulated replay(Scenario scenario, bool keeps_records, const Watch& to) {
   const auto records = std::make_shared<AnyRecords>();
   SimulateWatch watch;
+  if (scenario.simulate.fleet.is_asked())
+    throw SpecError("simulate.fleet.replicas", "several replicas are replayed by hybridkv.fleet; call that");
   if (keeps_records) watch.on_record = [&](const RecordView& record, const ReuseLoss*) { keep(*records, record); };
   watch.on_progress = [&](const SweepProgress& at) { tell(to, at); };
   const std::vector<AnyCache> caches = planned_caches(scenario);
@@ -159,6 +163,18 @@ Simulated replay(Scenario scenario, bool keeps_records, const Watch& to) {
   return {{render_simulate(answer, Format::json), scenario.notes}, records};
 }
 
+JsonAnswer replay_fleet(Scenario scenario, const Watch& to) {
+  FleetWatch watch;
+  watch.on_progress = [&](const SweepProgress& at) { tell(to, at); };
+  const std::vector<AnyCache> caches = planned_caches(scenario);
+  const std::optional<TimedAnswer> timed = set_clock(scenario, caches.front());
+  FleetQuestion& fleet = scenario.simulate.fleet;
+  if (!fleet.is_asked()) throw SpecError("simulate.fleet.replicas", "say how many replicas there are: replicas=4");
+  const FleetAnswer answer =
+      simulate_fleet({scenario.simulate, caches, timed}, scenario_bounds(scenario, fleet.replicas), watch);
+  return {render_fleet(answer, Format::json), scenario.notes};
+}
+
 /// A class of Python, or the file of a compiled policy.
 std::shared_ptr<const OwnPolicy> policy_of(const nb::object& policy) {
   if (policy.is_none()) return nullptr;
@@ -166,18 +182,32 @@ std::shared_ptr<const OwnPolicy> policy_of(const nb::object& policy) {
   return policy_of_python(policy);
 }
 
-Simulated simulate_scenario(nb::handle scenario, const nb::dict& keys, bool keeps_records, const nb::object& policy,
-                            const nb::object& progress) {
+/// What `replay` makes of the question.
+template <class Replayed>
+auto replayed(nb::handle scenario, const nb::dict& keys, const nb::object& policy, const nb::object& progress,
+              Replayed replay) {
   const std::shared_ptr<const OwnPolicy> own = policy_of(policy);
-  return watched(progress, [file = question_of(scenario, keys), keeps_records, own](const Watch& to) {
+  return watched(progress, [file = question_of(scenario, keys), own, replay](const Watch& to) {
     Scenario read = read_scenario(file);
     read.simulate.scheduler.own_policy = own;
     try {
-      return replay(read, keeps_records, to);
+      return replay(read, to);
     } catch (const SpecError& error) {
       throw located(scenario_error(error), read);
     }
   });
+}
+
+Simulated simulate_scenario(nb::handle scenario, const nb::dict& keys, bool keeps_records, const nb::object& policy,
+                            const nb::object& progress) {
+  return replayed(scenario, keys, policy, progress, [keeps_records](const Scenario& read, const Watch& to) {
+    return replay(read, keeps_records, to);
+  });
+}
+
+JsonAnswer fleet_of_scenario(nb::handle scenario, const nb::dict& keys, const nb::object& policy,
+                             const nb::object& progress) {
+  return replayed(scenario, keys, policy, progress, replay_fleet);
 }
 
 /// The bytes of all records, as they lie.
@@ -211,6 +241,8 @@ void register_simulate(nb::module_& module) {
   });
   module.def("simulate", simulate_scenario, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("records"),
              nb::arg("policy").none(), nb::arg("progress").none());
+  module.def("fleet", fleet_of_scenario, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("policy").none(),
+             nb::arg("progress").none());
   register_prefix(module);
 }
 

@@ -144,6 +144,14 @@ std::string read_text(const std::string& path, const YamlNode& node) {
   return node.text;
 }
 
+std::vector<std::string> read_choices(const std::string& path, const YamlNode& node, const KeyInfo& key) {
+  if (node.kind != YamlNode::Kind::list) return {read_choice(path, node, key)};
+  std::vector<std::string> words;
+  for (const YamlNode& item : node.items) words.push_back(read_choice(path, item, key));
+  if (words.empty()) fail(path, node, "an empty list");
+  return words;
+}
+
 std::vector<std::string> read_texts(const std::string& path, const YamlNode& node) {
   if (node.kind != YamlNode::Kind::list) return {read_text(path, node)};
   std::vector<std::string> texts;

@@ -26,6 +26,7 @@ enum class ValueType {
   text,      ///< any text
   flag,      ///< true or false
   choice,    ///< one of some words
+  choices,   ///< one or more of some words; a list is one value
   sizes,     ///< one or more amounts of memory; a list is one value
   integers,  ///< one or more whole numbers; a list is one value here, a list of lists a sweep
   numbers,   ///< one or more numbers >= 0, perhaps with fractions; a list is one value
@@ -45,8 +46,8 @@ struct KeyInfo {
   std::int64_t minimum = 0;                                         ///< integer and integers
   std::int64_t maximum = std::numeric_limits<std::int64_t>::max();  ///< integer and integers
   NumberForm form = NumberForm::plain;                              ///< integer and integers
-  std::vector<std::string> choices;                                 ///< choice: the words
-  std::vector<std::pair<std::string, std::string>> synonyms;        ///< choice: further word, the word it stands for
+  std::vector<std::string> choices;                                 ///< choice and choices: the words
+  std::vector<std::pair<std::string, std::string>> synonyms;        ///< of them: further word, the word it stands for
   std::vector<std::string> spec_names;    ///< fields of the planner's spec that it sets under another name
   const SectionInfo* section = nullptr;   ///< section and sections: the keys of one mapping
   bool sweepable = false;                 ///< a list or range here means a sweep over the values
@@ -83,6 +84,7 @@ std::vector<std::string> read_texts(const std::string& path, const YamlNode& nod
 bool read_flag(const std::string& path, const YamlNode& node);
 /// The chosen word itself where a synonym was written.
 std::string read_choice(const std::string& path, const YamlNode& node, const KeyInfo& key);
+std::vector<std::string> read_choices(const std::string& path, const YamlNode& node, const KeyInfo& key);
 /// Checks that the value is a list of at least one mapping; the mappings themselves are left to their section.
 void check_list(const std::string& path, const YamlNode& node);
 
@@ -240,6 +242,16 @@ class Section {
     });
   }
 
+  /// One or more of `key.choices`, handed to `set(spec, words)`.
+  template <class Set>
+  Section& choices_by(KeyInfo key, Set set) {
+    key.type = ValueType::choices;
+    const KeyInfo copy = key;
+    return add(std::move(key), [copy, set](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      set(spec, read_choices(path, node, copy));
+    });
+  }
+
   /// One of `key.choices`, each of which `parse` understands: an optional, or for a pointer never a null one.
   template <class Field, class Parse>
   Section& choice(KeyInfo key, Field Spec::*field, Parse parse) {
@@ -273,13 +285,7 @@ class Section {
     key.section = &section.info();
     return add(std::move(key), [&section, field](ReadContext& context, const std::string& path, const YamlNode& node,
                                                  Spec& spec) {
-      check_list(path, node);
-      (spec.*field).clear();
-      for (std::size_t i = 0; i < node.items.size(); ++i) {
-        Inner inner;
-        section.read(context, path + "[" + std::to_string(i) + "]", node.items[i], inner);
-        (spec.*field).push_back(std::move(inner));
-      }
+      spec.*field = read_sections(context, path, node, section);
     });
   }
 
@@ -305,5 +311,16 @@ class Section {
   std::vector<Reader> readers_;
   Check check_;
 };
+
+/// A list of mappings, each with the keys of the section.
+template <class Spec>
+std::vector<Spec> read_sections(ReadContext& context, const std::string& path, const YamlNode& node,
+                                const Section<Spec>& section) {
+  check_list(path, node);
+  std::vector<Spec> specs(node.items.size());
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    section.read(context, path + "[" + std::to_string(i) + "]", node.items[i], specs[i]);
+  return specs;
+}
 
 }  // namespace hybridkv

@@ -8,6 +8,7 @@
 
 #include "planner/engine_spec.h"
 #include "planner/model_spec.h"
+#include "scenarios/fleet_question.h"
 #include "scenarios/source_map.h"
 #include "scenarios/timed_question.h"
 #include "simulator/schedule/scheduler_settings.h"
@@ -33,6 +34,7 @@ struct SimulateRequest {
   bool upper_bounds = false;                ///< also an unlimited pool, and token by token
   bool losses = false;                      ///< also book what is computed again to its causes
   TimedQuestion clock;                      ///< by which the driver goes, if any
+  FleetQuestion fleet;                      ///< of replicas behind a router, if any
   // The rest of the cache is the plan's. Meaning as in CacheGeometry.
   SchedulerSettings scheduler;
   std::optional<std::int64_t> retention_interval_tokens;

@@ -86,6 +86,7 @@ Json single_value(const KeyInfo& key, Shapes& shapes) {
     case ValueType::text: return {{"type", "string"}, {"minLength", 1}};
     case ValueType::flag: return {{"type", "boolean"}};
     case ValueType::choice: return choice_schema(key);
+    case ValueType::choices: return any_of({choice_schema(key), list_of(choice_schema(key))});
     case ValueType::integers: return whole_numbers(key, shapes);
     case ValueType::numbers: {
       const Json one = {{"type", "number"}, {"minimum", 0}};

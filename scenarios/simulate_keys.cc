@@ -7,6 +7,7 @@
 
 #include "base/input_file.h"
 #include "scenarios/engine_words.h"
+#include "scenarios/fleet_keys.h"
 #include "scenarios/key_builders.h"
 #include "scenarios/spelled_at.h"
 
@@ -307,6 +308,7 @@ void add_driver_keys(Section<SimulateRequest>& keys) {
     cost_keys().read(context, path, node, request.driver.cost);
   });
   keys.section(key("clock", ""), &SimulateRequest::clock, clock_keys());
+  keys.section(key("fleet", ""), &SimulateRequest::fleet, fleet_keys());
 }
 
 void add_eviction_key(Section<SimulateRequest>& keys) {

@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "ask/clock/served_clock.h"
-#include "ask/fleet/usual_network.h"
 #include "simulator/fleet/decode_load.h"
 
 namespace hybridkv {
@@ -111,7 +110,7 @@ ScoredFigures scored_apart(const std::vector<const MeasuredRow*>& rows) {
                     .prompts = driver(row->run),
                     .outputs = driver(side.run),
                     .prompt_replicas = side.prompt_replicas,
-                    .decode = {side.replicas, usual_network_bytes_per_second}}));
+                    .decode = {.replicas = side.replicas}}));
     figures.blind.measured.push_back({row->run.first_token, row->run.output_token, 0});
   }
   return figures;

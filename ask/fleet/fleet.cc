@@ -52,6 +52,15 @@ DriverSpec one_after_the_other(const DriverSpec& driver, const AnyCache& cache) 
   return {.kind = DriverKind::closed_loop};
 }
 
+/// What is tried where nobody names routers: some that differ, of those that every cache can have.
+std::vector<RouterKind> usual_routers(const std::vector<AnyCache>& caches) {
+  const bool all_have_events = std::all_of(caches.begin(), caches.end(), [](const AnyCache& cache) {
+    return std::holds_alternative<CacheGeometry>(cache);
+  });
+  if (!all_have_events) return {RouterKind::round_robin, RouterKind::approximate, RouterKind::gateway};
+  return {RouterKind::round_robin, RouterKind::approximate, RouterKind::precise, RouterKind::states};
+}
+
 }  // namespace
 
 const RoutedFleet& FleetCache::best() const {
@@ -66,11 +75,18 @@ AnyCache with_memory_of(const AnyCache& cache, std::int64_t replicas) {
   return larger;
 }
 
-FleetAnswer simulate_fleet(const SimulateQuestion& question, const FleetQuestion& fleet,
-                           const std::vector<std::optional<LayoutBound>>& bounds, const SimulateWatch& watch) {
+FleetAnswer simulate_fleet(const SimulateQuestion& question, const std::vector<std::optional<LayoutBound>>& bounds,
+                           const FleetWatch& watch) {
   const SimulateRequest& request = question.request;
+  const FleetQuestion& fleet = request.fleet;
   if (request.losses)
     throw SpecError("simulate.losses", "they are booked for one replica; leave them out, or --replicas");
+  std::vector<RouterSettings> routers;
+  for (const RouterKind kind : fleet.routers.empty() ? usual_routers(question.caches) : fleet.routers) {
+    RouterSettings& router = routers.emplace_back(fleet.router);
+    router.kind = kind;
+    router.seed = request.trace.synthetic.seed;
+  }
   FleetAnswer answer{.trace = describe(request.trace),
                      .replicas = fleet.replicas,
                      .decode = fleet.decode,
@@ -86,26 +102,32 @@ FleetAnswer simulate_fleet(const SimulateQuestion& question, const FleetQuestion
     return added;
   };
   for (const AnyCache& cache : question.caches) {
-    for (const RouterSettings& router : fleet.routers) {
-      const SimulationSpec one{.cache = cache, .driver = request.driver};
-      check_replay(one);
-      fleets.push_back(add(std::make_unique<FleetReplay>(FleetSpec{
-          .replica = one, .replicas = fleet.replicas, .router = router, .slowness = fleet.slowness,
-          .outages = fleet.outages, .decode = fleet.decode})));
+    for (const RouterSettings& router : routers) {
+      FleetSpec spec{.replica = {.cache = cache, .driver = request.driver},
+                     .replicas = fleet.replicas,
+                     .router = router,
+                     .slowness = fleet.slowness,
+                     .outages = fleet.outages,
+                     .decode = fleet.decode};
+      check_replay(spec.replica);
+      if (watch.on_served)
+        spec.on_served = [&watch, of_cache = stores.size(), of_router = fleets.size() % routers.size()](
+                             const RoutedRequest& served) { watch.on_served(of_cache, of_router, served); };
+      fleets.push_back(add(std::make_unique<FleetReplay>(spec)));
     }
     stores.push_back(add(make_replay({.cache = with_memory_of(cache, fleet.replicas),
                                       .driver = one_after_the_other(request.driver, cache)})));
   }
   const TraceTotals& totals = add_totals(replays);
   const std::unique_ptr<TraceSource> trace = open_trace(request.trace);
-  if (watch.on_start) watch.on_start();
+  if (watch.on_start) watch.on_start(routers.size());
   run_replays(*trace, replays, 0, watch.on_progress);
   answer.requests = totals.requests();
   auto next = fleets.begin();
   for (std::size_t i = 0; i < question.caches.size(); ++i) {
     FleetCache& cache = answer.caches.emplace_back();
     cache.name = name_of(question.caches[i]);
-    for (const RouterSettings& router : fleet.routers) cache.routers.push_back({router, (*next++)->result()});
+    for (const RouterSettings& router : routers) cache.routers.push_back({router, (*next++)->result()});
     cache.one_store = counts_of(stores[i]->result().index);
     if (i < bounds.size()) cache.bound = bounds[i];
   }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,15 +11,6 @@
 #include "simulator/fleet/fleet_replay.h"
 
 namespace hybridkv {
-
-/// Replicas, and the routers to try before them.
-struct FleetQuestion {
-  std::int64_t replicas = 1;
-  std::vector<RouterSettings> routers;  ///< at least one, each tried by itself
-  std::vector<double> slowness;         ///< (replica) FleetSpec::slowness
-  std::vector<Outage> outages;
-  DecodeSpec decode;                    ///< replicas besides, that generate what those above computed the prompts of
-};
 
 /// One router before the replicas.
 struct RoutedFleet {
@@ -50,12 +43,21 @@ struct FleetAnswer {
   std::optional<TimedAnswer> timed;
 };
 
+/// What is called while fleets are replayed. Each may be empty.
+struct FleetWatch {
+  std::function<void(std::size_t routers)> on_start = {};  ///< the fleets are right, so many of every cache
+  std::function<void(const SweepProgress&)> on_progress = {};
+  /// Of a request that was served. From several threads, but of one cache and router from one at a time.
+  std::function<void(std::size_t cache, std::size_t router, const RoutedRequest&)> on_served = {};
+};
+
 /// The cache with the memory of so many replicas.
 AnyCache with_memory_of(const AnyCache& cache, std::int64_t replicas);
 
-/// Replays the trace through a fleet for every cache of `question` and every router. `bounds`: of the caches, in their
-/// order; may be empty. Throws as simulate and FleetReplay; SpecError "simulate.losses" where losses are asked for.
-FleetAnswer simulate_fleet(const SimulateQuestion& question, const FleetQuestion& fleet,
-                           const std::vector<std::optional<LayoutBound>>& bounds, const SimulateWatch& watch = {});
+/// Replays the trace of `question` through the fleet that it asks for, for every cache and every router. `bounds`: of
+/// the caches, in their order; may be empty. Throws as simulate and FleetReplay; SpecError "simulate.losses" where
+/// losses are asked for.
+FleetAnswer simulate_fleet(const SimulateQuestion& question, const std::vector<std::optional<LayoutBound>>& bounds,
+                           const FleetWatch& watch = {});
 
 }  // namespace hybridkv

@@ -18,25 +18,26 @@ namespace hybridkv {
 namespace {
 
 /// What replicas of the scenario's cache find of its trace, round robin and by the best router.
-void try_routers(BoundAnswer& answer, const Scenario& scenario, std::int64_t replicas, ReplayedFigures& replayed) {
+void try_routers(BoundAnswer& answer, const Scenario& scenario, ReplayedFigures& replayed) {
   SimulateRequest request = scenario.simulate;
   request.losses = false;
   const std::vector<AnyCache> caches{planned_caches(scenario).back()};
-  FleetQuestion fleet{.replicas = replicas, .routers = {}, .slowness = {}, .outages = {}};
+  request.fleet = {.replicas = scenario.simulate.fleet.replicas};
   for (const auto& [kind, name] : router_kind_names)
     if (!hears_events(kind) || std::holds_alternative<CacheGeometry>(caches.front()))
-      fleet.routers.push_back({.kind = kind, .block_tokens = {}});
-  const FleetAnswer tried = simulate_fleet({request, caches, {}}, fleet, {});
+      request.fleet.routers.push_back(kind);
+  const FleetAnswer tried = simulate_fleet({request, caches, {}}, {});
   const FleetCache& cache = tried.caches.front();
   answer.router = to_string(cache.best().router.kind);
   replayed.found_tokens = cache.routers.front().result.counts.hit_tokens;
   answer.layout.feasible_tokens = cache.best().result.counts.hit_tokens;
 }
 
-void bound(BoundAnswer& answer, const Scenario& scenario, std::int64_t replicas) {
+void bound(BoundAnswer& answer, const Scenario& scenario) {
+  const std::int64_t replicas = std::max<std::int64_t>(1, scenario.simulate.fleet.replicas);
   answer.layout = layout_bound(scenario, {}, replicas);
   ReplayedFigures replayed = figures_of(replay_setting(scenario));
-  if (replicas > 1) try_routers(answer, scenario, replicas, replayed);
+  if (replicas > 1) try_routers(answer, scenario, replayed);
   answer.found_tokens = replayed.found_tokens;
   answer.token_exact_tokens = replayed.token_exact_tokens.value_or(0);
   add_found(answer.layout, replayed);
@@ -54,7 +55,7 @@ void bound_time(BoundAnswer& answer, const Scenario& scenario, const TimedQuesti
 
 std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
                                 const std::function<void(int done, int total)>& on_progress,
-                                const std::optional<TimedQuestion>& timed, std::int64_t replicas) {
+                                const std::optional<TimedQuestion>& timed) {
   for (const CompareSetting& setting : settings)
     refuse_typed_list(setting.scenario, "limits.max_model_len", setting.scenario.limits.max_model_lens,
                       "simulate --upper-bounds");
@@ -63,7 +64,7 @@ std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
     if (on_progress) on_progress(static_cast<int>(answers.size()), static_cast<int>(settings.size()));
     BoundAnswer& answer = answers.emplace_back(BoundAnswer{.name = setting.name});
     try {
-      bound(answer, setting.scenario, replicas);
+      bound(answer, setting.scenario);
       if (timed) bound_time(answer, setting.scenario, *timed);
     } catch (const SpecError& error) {
       const InputError refusal = located(scenario_error(error), setting.scenario);

@@ -24,13 +24,13 @@ struct BoundAnswer {
   std::string no_time;                  ///< why there is none, though one is asked for
 };
 
-/// The bounds of every setting beside what its engine finds, one request at a time, at the longest length; of so many
-/// replicas together, whatever routes between them. With `timed`, of one replica, also the least mean first token of
+/// The bounds of every setting beside what its engine finds, one request at a time, at the longest length; of all the
+/// replicas of its fleet together, whatever routes between them. With `timed`, of one replica, also the least mean first token of
 /// each, and that of a replay by the times of the trace.
 /// Throws InputError where no setting has a bound, for several lengths that were typed, and for errors in the trace; as
 /// check_order, where a figure is above one that it cannot pass.
 std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
                                 const std::function<void(int done, int total)>& on_progress = {},
-                                const std::optional<TimedQuestion>& timed = {}, std::int64_t replicas = 1);
+                                const std::optional<TimedQuestion>& timed = {});
 
 }  // namespace hybridkv

@@ -49,6 +49,8 @@ CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& reque
 SpecError scenario_error(const SpecError& error) {
   constexpr std::pair<std::string_view, std::string_view> prefixes[] = {{"geometry.", "simulate."},
                                                                         {"driver.", "simulate."},
+                                                                        {"router.", "simulate.fleet."},
+                                                                        {"fleet.", "simulate.fleet."},
                                                                         {"prompts[", "simulate.trace.prompts["},
                                                                         {"trace.", "simulate.trace.synthetic."}};
   constexpr std::string_view planned[] = {"block_size_tokens", "num_blocks", "attention_groups", "state_groups",

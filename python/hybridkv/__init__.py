@@ -1,7 +1,8 @@
 """Planner and simulator of KV-cache layouts of hybrid Mamba/attention models."""
 
 from ._native import version as __version__
-from ._answers import Bound, Comparison, ImportedModel, Simulation, bound, compare, import_config, simulate
+from ._answers import (Bound, Comparison, Fleet, ImportedModel, Simulation, bound, compare, fleet, import_config,
+                       simulate)
 from ._ask import AssumptionWarning
 from ._errors import HybridkvError, InputError, ProgramError, ResourceError
 from ._native import keywords, model_names
@@ -14,8 +15,8 @@ from ._transfer import Transfer, TransferLayouts, transfer
 from ._verify import ForwardVerification, Verification, verify
 
 __all__ = ["AssumptionWarning", "Audit", "Boot", "Bound", "ByteOwners", "Checkpoints", "Comparison", "Diagnosis",
-           "Explanation", "ForwardVerification", "HybridkvError", "ImportedModel", "InputError", "Plan", "Plans",
-           "ProgramError", "Recommendation", "Record", "Records", "ResourceError", "Simulation", "Sweep", "Trace",
-           "Transfer", "TransferLayouts", "Verification", "audit", "boot", "bound", "compare", "doctor", "explain",
-           "import_config", "keywords", "model_names", "models", "plan", "recommend", "simulate", "sweep", "trace",
-           "transfer", "verify", "whose"]
+           "Explanation", "Fleet", "ForwardVerification", "HybridkvError", "ImportedModel", "InputError", "Plan",
+           "Plans", "ProgramError", "Recommendation", "Record", "Records", "ResourceError", "Simulation", "Sweep",
+           "Trace", "Transfer", "TransferLayouts", "Verification", "audit", "boot", "bound", "compare", "doctor",
+           "explain", "fleet", "import_config", "keywords", "model_names", "models", "plan", "recommend",
+           "simulate", "sweep", "trace", "transfer", "verify", "whose"]

@@ -36,6 +36,11 @@ class Simulation(Record):
         return type(self), (self._fields,)
 
 
+class Fleet(Record):
+    """What replicas found of a trace: `routers` has a row for each, `caches` what one store would find and the bound."""
+    __slots__ = ()
+
+
 class Bound(Record):
     """How much of a trace any policy could find: a row of `layouts` each."""
     __slots__ = ()
@@ -124,8 +129,26 @@ def simulate(scenario=None, /, requests=None, *, records=True, policy=None, prog
     policy:   what decides in place of the engine's which prefix goes and of which states are kept: a class with
               rank(prefix), or the file of a compiled one (docs/research.md)
     """
+    def replayed(keys):
+        made = ask(_native.simulate, scenario, keys, kept, _policy(policy), progress=progress)
+        return Simulation(decoded(made.answer), made if kept else None)
+    kept = flag("records", records, True)
+    return _of_requests(requests, keys, replayed)
+
+
+def fleet(scenario=None, /, requests=None, *, policy=None, progress=None, **keys):
+    """Replays requests through replicas behind a router, one or a list: replicas=4, router=["precise", "states"].
+
+    requests, policy: as of simulate
+    """
+    return _of_requests(requests, keys, lambda keys: Fleet(decoded(
+        ask(_native.fleet, scenario, keys, _policy(policy), progress=progress))))
+
+
+def _of_requests(requests, keys, replayed):
+    """What `replayed` makes of the keywords, which name the requests where these are given."""
     if requests is None:
-        return _simulated(scenario, records, policy, progress, keys)
+        return replayed(keys)
     if keys.get("trace") is not None:
         raise InputError("trace: requests are given already; give one of the two")
     try:  # an array of no dimension has the method of an iterable, and is none
@@ -140,9 +163,9 @@ def simulate(scenario=None, /, requests=None, *, records=True, policy=None, prog
         with file:
             for index, request in enumerate(listed):
                 file.write(_trace_line(index, request) + "\n")
-        made = _simulated(scenario, records, policy, progress, {**keys, "trace": {"file": file.name}})
+        made = replayed({**keys, "trace": {"file": file.name}})
     except InputError as error:
-        raise _of_requests(error, file.name) from None
+        raise _about_request(error, file.name) from None
     finally:
         os.unlink(file.name)
     fields = made._fields
@@ -150,7 +173,7 @@ def simulate(scenario=None, /, requests=None, *, records=True, policy=None, prog
     return made
 
 
-def _of_requests(error, file):
+def _about_request(error, file):
     """An error about a line of the file that the requests went through, about the request."""
     if file not in f"{error}{error.place}":
         return error
@@ -164,12 +187,8 @@ def _of_requests(error, file):
     return renamed
 
 
-def _simulated(scenario, records, policy, progress, keys):
-    records = flag("records", records, True)
-    if isinstance(policy, os.PathLike):
-        policy = os.fspath(policy)
-    made = ask(_native.simulate, scenario, keys, records, policy, progress=progress)
-    return Simulation(decoded(made.answer), made if records else None)
+def _policy(policy):
+    return os.fspath(policy) if isinstance(policy, os.PathLike) else policy
 
 
 def compare(scenario=None, /, *scenarios, vary=None, replay=False, kernels=(), progress=None, **keys):

@@ -8,17 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/fleet/fleet_settings.h"
 #include "simulator/schedule/loop_replica.h"
 #include "simulator/schedule/trace_driver.h"
 
 namespace hybridkv {
-
-/// Replicas that generate behind prompts which others computed, and the link over which they get caches of these.
-struct DecodeSpec {
-  std::int64_t replicas = 0;           ///< 0: whoever computes a prompt generates behind it
-  double link_bytes_per_second = 0;    ///< of each rank, to the same rank of the other side, > 0
-  bool operator==(const DecodeSpec&) const = default;
-};
 
 /// What was handed over, of all requests together.
 struct HandedOver {

@@ -18,33 +18,33 @@ void check(const FleetSpec& spec) {
   if (spec.replicas < 1 || spec.replicas > most_replicas)
     throw SpecError("fleet.replicas", fmt::format("is a number from 1 to {}, not {}", most_replicas, spec.replicas));
   if (std::ssize(spec.slowness) > spec.replicas)
-    throw SpecError("fleet.slowness", fmt::format("names {} replicas of {}", spec.slowness.size(), spec.replicas));
+    throw SpecError("fleet.slow", fmt::format("names {} replicas of {}", spec.slowness.size(), spec.replicas));
   if (spec.decode == DecodeSpec{}) return;
   if (spec.decode.replicas < 1 || spec.decode.replicas > most_replicas)
-    throw SpecError("fleet.decode", fmt::format("is a number from 1 to {}, not {}", most_replicas,
+    throw SpecError("fleet.decode_replicas", fmt::format("is a number from 1 to {}, not {}", most_replicas,
                                                 spec.decode.replicas));
-  if (!(spec.decode.link_bytes_per_second > 0)) throw SpecError("fleet.link", "must be above 0");
-  if (!spec.replica.driver.clock) throw SpecError("fleet.decode", "caches are handed over by a clock only");
-  if (!spec.outages.empty()) throw SpecError("fleet.outages", "replicas that hand their caches over do not fail here");
+  if (!(spec.decode.link_bytes_per_second > 0)) throw SpecError("fleet.link_bandwidth", "must be above 0");
+  if (!spec.replica.driver.clock) throw SpecError("fleet.decode_replicas", "caches are handed over by a clock only");
+  if (!spec.outages.empty()) throw SpecError("fleet.down", "replicas that hand their caches over do not fail here");
 }
 
 void check_outages(const FleetSpec& spec) {
   if (spec.outages.empty()) return;
   if (spec.replica.driver.kind != DriverKind::open_loop)
-    throw SpecError("fleet.outages", "replicas fail at times, which only an open loop has");
+    throw SpecError("fleet.down", "replicas fail at times, which only an open loop has");
   for (const Outage& outage : spec.outages) {
     if (outage.replica < 0 || outage.replica >= spec.replicas)
-      throw SpecError("fleet.outages", fmt::format("there is no replica {}, they are 0 to {}", outage.replica,
+      throw SpecError("fleet.down", fmt::format("there is no replica {}, they are 0 to {}", outage.replica,
                                                    spec.replicas - 1));
     if (!(outage.from >= 0 && outage.until > outage.from))
-      throw SpecError("fleet.outages", fmt::format("replica {} cannot be down from {} to {} s", outage.replica,
+      throw SpecError("fleet.down", fmt::format("replica {} cannot be down from {} to {} s", outage.replica,
                                                    outage.from, outage.until));
     // At the start of each: who is down then?
     std::set<std::int64_t> down;
     for (const Outage& other : spec.outages)
       if (other.from <= outage.from && outage.from < other.until) down.insert(other.replica);
     if (std::ssize(down) == spec.replicas)
-      throw SpecError("fleet.outages", fmt::format("at {} s no replica is left to send requests to", outage.from));
+      throw SpecError("fleet.down", fmt::format("at {} s no replica is left to send requests to", outage.from));
   }
 }
 
@@ -63,11 +63,11 @@ EndedRequest ended_of(const RecordView& view) {
 
 }  // namespace
 
-double FleetResult::imbalance() const {
-  const auto sum = std::accumulate(computed_tokens.begin(), computed_tokens.end(), std::int64_t{0});
+double most_over_mean(std::span<const std::int64_t> counts) {
+  const auto sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   if (sum == 0) return 1;
-  return static_cast<double>(*std::max_element(computed_tokens.begin(), computed_tokens.end())) *
-         static_cast<double>(computed_tokens.size()) / static_cast<double>(sum);
+  return static_cast<double>(*std::max_element(counts.begin(), counts.end())) * static_cast<double>(counts.size()) /
+         static_cast<double>(sum);
 }
 
 FleetReplay::FleetReplay(const FleetSpec& spec) : spec_(spec) {
@@ -153,6 +153,7 @@ void FleetReplay::record(std::size_t replica, const RecordView& view, const Reus
   const std::int64_t believed = given_.extract(one.index).mapped().routing.believed_tokens;
   if (one.status == RequestStatus::ok) {
     computed_[replica] += one.prompt - one.found;
+    if (spec_.on_served) spec_.on_served({one.index, static_cast<std::int64_t>(replica), one.prompt, one.found});
     if (routing_.believes) {
       routing_.believed_tokens += believed;
       routing_.overstated_tokens += std::max<std::int64_t>(0, believed - one.found);

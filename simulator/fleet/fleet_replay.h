@@ -2,41 +2,38 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "simulator/cache_replica.h"
 #include "simulator/fleet/decode_pool.h"
+#include "simulator/fleet/fleet_settings.h"
 #include "simulator/fleet/router.h"
 #include "simulator/schedule/trace_driver.h"
 
 namespace hybridkv {
 
-/// Many more than anybody runs behind one router; each takes memory.
-inline constexpr std::int64_t most_replicas = 1024;
-
-/// A replica that fails: what it has in flight is sent to others, and what it had cached is lost.
-struct Outage {
+/// A request that was served, and where.
+struct RoutedRequest {
+  std::int64_t index = 0;
   std::int64_t replica = 0;
-  double from = 0;                                           ///< seconds
-  double until = std::numeric_limits<double>::infinity();    ///< when it is back, with nothing cached
-  bool operator==(const Outage&) const = default;
+  std::int64_t prompt_tokens = 0, found_tokens = 0;
 };
 
 /// Several replicas of one cache behind a router.
 struct FleetSpec {
   /// One replica. Requests in flight of a closed loop are those of the whole fleet; on_record gets the requests of all,
-  /// on_event none,
-  /// "fleet.outages" for those that leave nobody, or of no open loop.
+  /// on_event none.
   SimulationSpec replica;
   std::int64_t replicas = 1;
   RouterSettings router;
   std::vector<double> slowness = {};  ///< (replica) DriverSpec::slowness; those left out: 1
   std::vector<Outage> outages = {};   ///< of an open loop; somebody is always there
   DecodeSpec decode = {};             ///< with a clock, and nobody who fails
+  std::function<void(const RoutedRequest&)> on_served = {};  ///< in the order in which requests end
 };
 
 /// What a router took to be found, and what was, of requests that were served.
@@ -55,6 +52,9 @@ struct SharedBlocks {
   std::int64_t repeated = 0;  ///< of them, those with the content of one that was counted before
 };
 
+/// Most over mean of what is counted of each replica; 1 where all are alike, or nothing is counted.
+double most_over_mean(std::span<const std::int64_t> counts);
+
 /// What one fleet found out.
 struct FleetResult {
   std::vector<ReplayResult> replicas;  ///< as they are at the end, then those that failed
@@ -66,15 +66,14 @@ struct FleetResult {
   std::optional<SharedBlocks> blocks;
   std::vector<std::int64_t> computed_tokens;  ///< (replica) prompt tokens of served requests that were not found
 
-  /// Most over mean of the tokens that replicas computed; 1 where all computed the same, or nothing.
-  double imbalance() const;
+  double imbalance() const { return most_over_mean(computed_tokens); }
 };
 
 /// A fleet under a trace. Memory grows with the replicas, as that of each alone does. Deterministic.
 class FleetReplay final : public Replay {
  public:
-  /// Throws as make_replica, Router and TraceDriver; SpecError "fleet.replicas", "fleet.slowness", "fleet.decode" and
-  /// "fleet.link" for numbers that are none.
+  /// Throws as make_replica, Router and TraceDriver; SpecError "fleet.replicas", "fleet.slow", "fleet.decode_replicas"
+  /// and "fleet.link_bandwidth" for numbers that are none, "fleet.down" for those that leave nobody, or of no open loop.
   explicit FleetReplay(const FleetSpec& spec);
   void consume(const TraceBatch& batch) override;
   void finish() override { trace_->finish(); }

@@ -36,7 +36,7 @@ Router::Router(const RouterSettings& settings, const AnyCache& cache, const std:
   const std::int64_t unit = blocks != nullptr ? blocks->match_unit() : 1;
   if (hears_events(settings.kind)) {
     if (blocks == nullptr)
-      throw SpecError("router.kind", fmt::format("{} hears events of pools of blocks, which {} does not have; take "
+      throw SpecError("fleet.router", fmt::format("{} hears events of pools of blocks, which {} does not have; take "
                                                  "approximate or gateway", to_string(settings.kind), name_of(cache)));
     block_ = unit;
     event_block_ = static_cast<std::size_t>(event_block(*blocks) / unit);

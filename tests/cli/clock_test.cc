@@ -193,7 +193,7 @@ TEST_CASE("golden: steps of a replay are written, and measured by a benchmark th
       run_program("simulate " + deployment + "--requests 300 --shapes " + to + "/shapes.json' 2>&1");
   CAPTURE(written.output);
   REQUIRE(written.exit_code == 0);
-  CHECK(written.output.find("vllm bench forward --model Qwen3.5-35B-A3B --shapes ") != std::string::npos);
+  CHECK(written.output.find("vllm bench forward --model Qwen3.5-35B-A3B --shapes") != std::string::npos);
   const nlohmann::json cases = nlohmann::json::parse(folder.content("shapes.json"))["cases"];
   CHECK(cases.size() > 20);
   const std::string calibrate = "calibrate " + deployment + "--forward " + to + "/forward.json' ";

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tests/cli/run_program.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv::testing;
 
@@ -35,6 +36,52 @@ TEST_CASE("golden: replicas that generate behind others are said, with what goes
   const ProgramRun json = fleet(typed + "--link 1TB/s --format json --quiet");
   CHECK(json.output.find("\"decode_replicas\": 2,") != std::string::npos);
   CHECK(json.output.find("\"link_bytes_per_second\": 1000000000000.0") != std::string::npos);
+}
+
+TEST_CASE("law: a scenario's fleet is that of the flags, which win over it, and its errors have their place") {
+  const ScratchFolder folder;
+  const auto replayed = [&](const std::string& keys, const std::string& more) {
+    const std::string file = folder.file(
+        "fleet.yaml", "model: Qwen3.5-4B\nengine: {memory: 4 GiB}\nlimits: {max_model_len: 16k}\nsimulate:\n"
+                      "  trace: {max_requests: 200}\n  fleet: " + keys + "\n");
+    return run_program("simulate '" + file + "' --format csv --quiet " + more);
+  };
+  const ProgramRun said =
+      replayed("{replicas: 3, router: [session, states], router_delay_seconds: 0.1, slow: [{replica: 0, times: 2}]}",
+               "--gpu H200");
+  CHECK(said.output == fleet("--router session,states --router-delay 100ms --slow 0=2 --gpu H200 --format csv --quiet")
+                           .output);
+  CHECK(replayed("{replicas: 2, router: random}", "--replicas 3 --router states").output ==
+        fleet("--router states --format csv --quiet").output);
+  const ProgramRun wrong = replayed("{replicas: 2, decode_replicas: 2}", "");
+  CHECK(wrong.exit_code == 2);
+  CHECK(wrong.output.find("add --gpu NAME") != std::string::npos);
+  const ProgramRun down = replayed("{replicas: 1, down: [{replica: 0, from_seconds: 1}]}", "--gpu H200");
+  CHECK(down.exit_code == 2);
+  CHECK(down.output.find("fleet.yaml:6:") != std::string::npos);
+  CHECK(down.output.find("simulate.fleet.down: at 1 s no replica is left") != std::string::npos);
+}
+
+TEST_CASE("golden: plot --replicas draws what routers find and the course of a trace, a picture a pack") {
+  const ScratchFolder folder;
+  const std::string plot = "plot Qwen3.5-4B --memory 4G --max-model-len 16k --requests 200 --quiet --force -o '" +
+                           folder.path.string() + "' ";
+  const auto drawn = [&](const std::string& more) { return run_program(plot + more, "PATH=/nowhere"); };
+  CHECK(drawn("--replicas 3 --router random,states --pack 1,2").exit_code == 4);  // there is no gnuplot at that path
+  CHECK(folder.content("routing-gaps.tsv").starts_with("cache\trouter\tfound_percent"));
+  CHECK(folder.content("routing-course-2.tsv").find("found_percent states") != std::string::npos);
+  CHECK(drawn("routing-gaps --replicas 3").exit_code == 0);  // drawn without gnuplot
+  for (const auto& [typed, told] : {std::pair{"routing-gaps", "say how many by --replicas R"},
+                                    {"latency --replicas 2", "with --replicas take routing-gaps or routing-course"},
+                                    {"--router random", "say how many by --replicas R"},
+                                    {"--replicas 2 --engines all", "choose it by --engine"},
+                                    {"--replicas 2 --gpu H200 --rate 1x,2x", "give one factor"},
+                                    {"--replicas 2 --engine llama.cpp --router precise", "--router: precise hears"}}) {
+    CAPTURE(typed);
+    const ProgramRun run = drawn(typed);
+    CHECK(run.exit_code == 2);
+    CHECK(run.output.find(told) != std::string::npos);
+  }
 }
 
 TEST_CASE("fault: flags of a fleet that are wrong have a way out that works") {

@@ -104,6 +104,20 @@ def test_losses_where_nothing_caches_and_no_layer_is_attention(program, tmp_path
     assert losses["found_tokens"] == 0 and sum(losses["lost"].values()) == losses["token_exact_tokens"] > 0
 
 
+def test_fleet(program):
+    said = program("simulate", *FLAGS, "--requests", "200", "--replicas", "3", "--router", "session,states",
+                   "--router-delay", "100ms")
+    made = hybridkv.fleet(**KEYS, max_requests=200, replicas=3, router=["session", "states"], router_delay_seconds=0.1)
+    assert made.to_dict() == said
+    assert [row.router for row in made.routers] == ["session", "states"]
+    requests = [(1000 * i, 3000, 100, [1, 2, 3, 4, 5, 100 + i]) for i in range(20)]
+    assert "requests given in Python" in hybridkv.fleet(**KEYS, requests=requests, replicas=2).trace
+    with pytest.raises(hybridkv.InputError, match="hybridkv.fleet"):
+        hybridkv.simulate(**KEYS, replicas=3)
+    with pytest.raises(hybridkv.InputError, match="replicas=4"):
+        hybridkv.fleet(**KEYS)
+
+
 def test_bound(program):
     said = program("bound", *FLAGS, "--requests", "200", "--pack", "1,2")
     assert hybridkv.bound(**KEYS, max_requests=200, attention_pack_size=[1, 2]).to_dict() == said

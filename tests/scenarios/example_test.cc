@@ -139,15 +139,16 @@ TEST_CASE("golden: the example shows every key that the reader knows") {
                               "model.kinds.chunked_local.head_size_k", "model.kinds.chunked_local.head_size_v",
                               "model.kinds.cross_attention.head_size_k", "model.kinds.cross_attention.head_size_v",
                               "model.kinds.sliding_window.head_size_k", "model.kinds.sliding_window.head_size_v",
-                              "simulate.clock", "simulate.host_memory", "simulate.host_state_share",
+                              "simulate.clock", "simulate.fleet", "simulate.host_memory", "simulate.host_state_share",
                               "simulate.trace.file", "simulate.trace.form", "simulate.trace.prompts",
                               "simulate.trace.skip_bad_lines"});
   CHECK(example_text().find("{distribution: constant, value: 80}") != std::string::npos);
-  // The clock stands there in lines of comment: with it the example would go by one.
-  for (const KeyInfo& key : scenario_keys().info().find("simulate")->section->find("clock")->section->keys) {
-    CAPTURE(key.name);
-    CHECK(example_text().find("\n  #   " + key.name + ": ") != std::string::npos);
-  }
+  // These stand there in lines of comment: with them the example would go by a clock, or be one of several replicas.
+  for (const char* const section : {"clock", "fleet"})
+    for (const KeyInfo& key : scenario_keys().info().find("simulate")->section->find(section)->section->keys) {
+      CAPTURE(key.name);
+      CHECK(example_text().find("\n  #   " + key.name + ": ") != std::string::npos);
+    }
   std::set<std::string> other;
   collect_missing(other, "", other_traces(), *scenario_keys().info().find("simulate")->section->find("trace")->section);
   CHECK(other == std::set<std::string>{"max_requests", "synthetic"});

@@ -114,6 +114,42 @@ TEST_CASE("golden: distributions and everything else of a made-up trace") {
             .trace.synthetic == spec);
 }
 
+TEST_CASE("golden: everything of replicas behind a router") {
+  const FleetQuestion fleet =
+      request_of("  fleet:\n    replicas: 4\n    router: [precise, states]\n    router_block_tokens: 32\n"
+                 "    router_delay_seconds: 0.1\n    prefix_weight: 1\n    queue_weight: 4\n    usage_weight: 5\n"
+                 "    slow: [{replica: 2, times: 1.5}]\n    down: [{replica: 1, from_seconds: 60}, {replica: 3, "
+                 "from_seconds: 5, until_seconds: 9}]\n    decode_replicas: 2\n    link_bandwidth: 100\n").fleet;
+  FleetQuestion said{.replicas = 4, .routers = {RouterKind::precise, RouterKind::states}, .slowness = {1, 1, 1.5},
+                     .outages = {{.replica = 1, .from = 60}, {.replica = 3, .from = 5, .until = 9}},
+                     .decode = {.replicas = 2, .link_bytes_per_second = 100e9}};
+  said.router.block_tokens = 32;
+  said.router.delay_seconds = 0.1;
+  said.router.prefix_weight = 1;
+  said.router.queue_weight = 4;
+  said.router.usage_weight = 5;
+  CHECK(fleet == said);
+  CHECK(request_of("  fleet: {replicas: 2, router: random}\n").fleet.routers == std::vector{RouterKind::random});
+  CHECK_FALSE(request_of("  losses: false\n").fleet.is_asked());
+}
+
+TEST_CASE("edge: a fleet that cannot be is one message with the place") {
+  CHECK(message_of("  fleet: {router: random}\n").find("simulate.fleet: key 'replicas' is missing") !=
+        std::string::npos);
+  CHECK(message_of("  fleet: {replicas: 2, router: [random, prcise]}\n").find("did you mean 'precise'?") !=
+        std::string::npos);
+  CHECK(message_of("  fleet: {replicas: 2, router: []}\n").find("simulate.fleet.router") != std::string::npos);
+  CHECK(message_of("  fleet: {replicas: 2000}\n").find("2000 is too large") != std::string::npos);
+  CHECK(message_of("  fleet: {replicas: 2, slow: [{replica: 2, times: 2}]}\n") ==
+        "bad.yaml:5:30: simulate.fleet.slow: there is no replica 2, they are 0 to 1");
+  CHECK(message_of("  fleet: {replicas: 2, down: [{replica: 5, from_seconds: 1}]}\n") ==
+        "bad.yaml:5:30: simulate.fleet.down: there is no replica 5, they are 0 to 1");
+  CHECK(message_of("  fleet: {replicas: 2, slow: [{replica: 0, times: 0}]}\n") ==
+        "bad.yaml:5:51: simulate.fleet.slow[0].times: is above 0");
+  CHECK(message_of("  fleet: {replicas: 2, down: [{replica: 0, from_seconds: 9, until_seconds: 3}]}\n") ==
+        "bad.yaml:5:76: simulate.fleet.down[0].until_seconds: is back before it is down");
+}
+
 TEST_CASE("edge: wrong values are one message with the place") {
   CHECK(message_of("  driver: loop\n") ==
         "bad.yaml:5:11: simulate.driver: 'loop' is none of the allowed words: "

@@ -17,10 +17,9 @@ Scenario fleet_scenario(const std::string& release) {
 }
 
 FleetAnswer asked(const Scenario& scenario, std::int64_t replicas, const std::vector<RouterKind>& kinds) {
-  FleetQuestion fleet{.replicas = replicas, .routers = {}, .slowness = {}, .outages = {}};
-  for (const RouterKind kind : kinds) fleet.routers.push_back({.kind = kind, .block_tokens = {}});
-  return simulate_fleet({scenario.simulate, planned_caches(scenario), {}}, fleet,
-                        scenario_bounds(scenario, replicas));
+  SimulateRequest request = scenario.simulate;
+  request.fleet = {.replicas = replicas, .routers = kinds};
+  return simulate_fleet({request, planned_caches(scenario), {}}, scenario_bounds(scenario, replicas));
 }
 
 }  // namespace

@@ -239,10 +239,10 @@ TEST_CASE("fault: replicas fail in an open loop, and leave somebody") {
   const CacheGeometry geometry{.block_size_tokens = 4, .num_blocks = 100};
   FleetSpec spec{.replica = {.cache = geometry}, .replicas = 2, .outages = {{.replica = 0, .from = 1}}};
   const auto make = [&] { FleetReplay fleet(spec); };
-  CHECK_THROWS_WITH(make(), "fleet.outages: replicas fail at times, which only an open loop has");
+  CHECK_THROWS_WITH(make(), "fleet.down: replicas fail at times, which only an open loop has");
   spec.replica.driver = {.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 0.01}};
   spec.outages.push_back({.replica = 1, .from = 5, .until = 6});
-  CHECK_THROWS_WITH(make(), "fleet.outages: at 5 s no replica is left to send requests to");
+  CHECK_THROWS_WITH(make(), "fleet.down: at 5 s no replica is left to send requests to");
   spec.outages = {{.replica = 2, .from = 1}};
-  CHECK_THROWS_WITH(make(), "fleet.outages: there is no replica 2, they are 0 to 1");
+  CHECK_THROWS_WITH(make(), "fleet.down: there is no replica 2, they are 0 to 1");
 }

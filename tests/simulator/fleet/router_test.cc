@@ -176,7 +176,7 @@ TEST_CASE("fault: routers and fleets that are none") {
   const SimulationSpec replica{.cache = four_token_blocks()};
   CHECK_THROWS_WITH(make({.replica = replica, .replicas = 0}),
                     "fleet.replicas: is a number from 1 to 1024, not 0");
-  CHECK_THROWS_WITH(make({.replica = replica, .slowness = {1, 2}}), "fleet.slowness: names 2 replicas of 1");
+  CHECK_THROWS_WITH(make({.replica = replica, .slowness = {1, 2}}), "fleet.slow: names 2 replicas of 1");
   CHECK_THROWS_WITH(make({.replica = replica, .router = {.block_tokens = 0}}),
                     "router.block_tokens: must be at least 1, is 0");
   CHECK_THROWS_WITH(make({.replica = replica, .router = {.block_tokens = {}, .delay_seconds = -1}}),

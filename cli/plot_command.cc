@@ -100,7 +100,8 @@ std::string kind_list() {
   text += help_entry(std::string(to_string(TimePlotKind::step_time)), "where a step's time goes against the load");
   text += "\nWith --replicas (default: both; docs/fleet.md):\n";
   text += help_entry(std::string(to_string(FleetPlotKind::gaps)),
-                     "what each router finds, and what better routing, one store, another pack and any policy could add");
+                     "what each router finds, and what better routing, one store, another pack and any policy "
+                     "could add");
   text += help_entry(std::string(to_string(FleetPlotKind::course)),
                      "what is found, and how evenly replicas compute, over the trace");
   text += "\nWith --to-set or --to:\n";

@@ -32,7 +32,7 @@ const KnownNames& names() {
       for (const KeyInfo& key : root.find(section)->section->keys)
         all.add(key.name, fmt::format("{}.{}", section, key.name));
     const SectionInfo& simulate = *root.find("simulate")->section;
-    for (const char* section : {"trace", "cost", "clock"})
+    for (const char* section : {"trace", "cost", "clock", "fleet"})
       for (const KeyInfo& key : simulate.find(section)->section->keys)
         all.add(key.name, fmt::format("simulate.{}.{}", section, key.name));
     return all;

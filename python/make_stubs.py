@@ -70,7 +70,7 @@ def keyword_types():
         for name in resolved(schema["properties"][section], definitions)["properties"]:
             keys.setdefault(name, "Any")
     simulate = resolved(schema["properties"]["simulate"], definitions)["properties"]
-    for section in (simulate["trace"], simulate["cost"], simulate["clock"]):
+    for section in (simulate[name] for name in ("trace", "cost", "clock", "fleet")):
         for name in resolved(section, definitions)["properties"]:
             keys.setdefault(name, "Any")
     for name in schema["properties"]:

@@ -87,7 +87,8 @@ void add_router_keys(Section<FleetQuestion>& keys) {
   const auto number = [&](const char* name, const char* doc, double RouterSettings::*field) {
     std::string_view own = name;
     if (own.starts_with("router_")) own.remove_prefix(std::string_view("router_").size());
-    keys.number_by(sets(key(name, doc), {std::string(own)}), [field](FleetQuestion& question, double value) { question.router.*field = value; });
+    keys.number_by(sets(key(name, doc), {std::string(own)}),
+                   [field](FleetQuestion& question, double value) { question.router.*field = value; });
   };
   number("router_delay_seconds", "until it hears of what a cache holds; default 0", &RouterSettings::delay_seconds);
   number("prefix_weight", "of the share of the prompt that is matched, in its scores; default 3",

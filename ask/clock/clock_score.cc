@@ -144,8 +144,10 @@ std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows) {
   add_apart("attention data parallel",
             [&](const MeasuredRow& row) { return trusted(row) && has_ranks(row) && !has_drafts(row); }, scored);
   add_apart("both", [&](const MeasuredRow& row) { return trusted(row) && has_ranks(row) && has_drafts(row); }, scored);
-  add_apart("prefill/decode",
-            [](const MeasuredRow& row) { return row.decode && row.decode->is_counted && row.flag.empty(); }, scored_apart);
+  const auto is_counted = [](const MeasuredRow& row) {
+    return row.decode && row.decode->is_counted && row.flag.empty();
+  };
+  add_apart("prefill/decode", is_counted, scored_apart);
   return scores;
 }
 

@@ -18,8 +18,8 @@ struct ClockScore {
 };
 
 /// Scores of the clean rows, by engine and together; then, where the table has any, of those to which no clock is
-/// fitted: with drafts, with attention data parallel, and (blind only) of replicas that generate behind others where the
-/// table says how many of either. Two runs of a deployment are its shortest and its longest prompts at the least
+/// fitted: with drafts, with attention data parallel, and (blind only) of replicas that generate behind others where
+/// the table says how many of either. Two runs of a deployment are its shortest and its longest prompts at the least
 /// concurrency; deployments with fewer than four rows have none. Empty where no row counts.
 std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows);
 

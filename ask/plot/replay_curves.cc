@@ -34,9 +34,9 @@ CacheGeometry sized(const CacheGeometry& geometry, std::int64_t eighths) {
 
 std::string trace_text(const TraceSpec& trace) {
   if (!trace.file.empty() || !trace.prompts.empty()) return describe(trace);
-  return fmt::format(
-      "{} made-up requests (seed {}): chats, agent loops and questions over documents",
-      human_count(trace.max_requests.value_or(trace.synthetic.num_requests)), trace.synthetic.seed);
+  return fmt::format("{} made-up requests (seed {}): {}",
+                     human_count(trace.max_requests.value_or(trace.synthetic.num_requests)), trace.synthetic.seed,
+                     traffic_text(trace.synthetic));
 }
 
 HitRates hit_rates(const PlotInputs& inputs) {

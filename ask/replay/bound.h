@@ -25,8 +25,8 @@ struct BoundAnswer {
 };
 
 /// The bounds of every setting beside what its engine finds, one request at a time, at the longest length; of all the
-/// replicas of its fleet together, whatever routes between them. With `timed`, of one replica, also the least mean first token of
-/// each, and that of a replay by the times of the trace.
+/// replicas of its fleet together, whatever routes between them. With `timed`, of one replica, also the least mean
+/// first token of each, and that of a replay by the times of the trace.
 /// Throws InputError where no setting has a bound, for several lengths that were typed, and for errors in the trace; as
 /// check_order, where a figure is above one that it cannot pass.
 std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,

@@ -395,6 +395,11 @@ class Simulation(Record):
     statuses: tuple[str, ...]
     @property
     def records(self) -> np.ndarray[Any, Any]: ...
+class Fleet(Record):
+    trace: str
+    replicas: int
+    routers: Records
+    caches: Records
 class Bound(Record):
     trace: str
     layouts: Records[Record]
@@ -550,6 +555,7 @@ class Keys(TypedDict, total=False):
     in_flight: Any
     cost: Any
     clock: Any
+    fleet: Any
     eviction: Any
     host_memory: Any
     host_state_share: Any
@@ -591,6 +597,17 @@ class Keys(TypedDict, total=False):
     tpot_seconds: Any
     rate: Any
     price_per_gpu_hour: Any
+    replicas: Any
+    slow: Any
+    down: Any
+    router: Any
+    router_block_tokens: Any
+    router_delay_seconds: Any
+    prefix_weight: Any
+    queue_weight: Any
+    usage_weight: Any
+    decode_replicas: Any
+    link_bandwidth: Any
     name: Any
     model: Model | Sequence[Model]
     engine: str | Mapping[str, Any] | Sequence[str]
@@ -626,6 +643,9 @@ def verify(scenario: Scenario = None, /, *, forward: Literal[True], inject: str 
 def simulate(scenario: Scenario = None, /, requests: Iterable[Any] | None = None, *, records: bool = True,
              policy: Callable[[], Policy] | Path | None = None, progress: Progress = None, attention_pack_size: int | Sequence[int] = ...,
              **keys: Unpack[Keys]) -> Simulation: ...
+def fleet(scenario: Scenario = None, /, requests: Iterable[Any] | None = None, *,
+          policy: Callable[[], Policy] | Path | None = None, progress: Progress = None, attention_pack_size: int | Sequence[int] = ...,
+          **keys: Unpack[Keys]) -> Fleet: ...
 def bound(scenario: Scenario = None, /, *, progress: Progress = None, attention_pack_size: int | Sequence[int] = ...,
           **keys: Unpack[Keys]) -> Bound: ...
 def boot(scenario: Scenario = None, /, *, gpu: str | None = None, gpu_memory: str | int | None = None,

@@ -107,8 +107,7 @@ class GapPainter {
     return std::any_of(bars_.begin(), bars_.end(), [&](const GapBar& bar) { return bar.gaps.*part.share > 0; });
   }
   std::string name_of(const GapBar& bar) const {
-    const bool several =
-        std::any_of(bars_.begin(), bars_.end(), [&](const GapBar& other) { return other.cache != bars_.front().cache; });
+    const bool several = bars_.front().cache != bars_.back().cache;
     return several ? bar.cache + ", " + bar.router : bar.router;
   }
 
@@ -141,9 +140,9 @@ Plot plot_routing_gaps(const FleetCurves& values) {
   Plot plot{.name = std::string(to_string(FleetPlotKind::gaps)),
             .title = "What routers find, and what there is beyond",
             .subtitle = fleet_subtitle(values),
-            .caption = fmt::format("Shares of the prompt tokens. One store: a single replica with the memory of all. Any "
-                                   "policy: proven for every router, eviction and transfer within that memory. {}{}",
-                                   routers_text, clock_sentence(values))};
+            .caption = fmt::format("Shares of the prompt tokens. One store: a single replica with the memory of all. "
+                                   "Any policy: proven for every router, eviction and transfer within that memory. "
+                                   "{}{}", routers_text, clock_sentence(values))};
   plot.tables.push_back({"", table_of(fields, bars)});
   plot.svg = [painter = GapPainter(plot.title, plot.subtitle, std::move(bars))](int width) {
     return painter.paint(width);

@@ -73,7 +73,8 @@ struct FleetResult {
 class FleetReplay final : public Replay {
  public:
   /// Throws as make_replica, Router and TraceDriver; SpecError "fleet.replicas", "fleet.slow", "fleet.decode_replicas"
-  /// and "fleet.link_bandwidth" for numbers that are none, "fleet.down" for those that leave nobody, or of no open loop.
+  /// and "fleet.link_bandwidth" for numbers that are none, "fleet.down" for those that leave nobody, or of no open
+  /// loop.
   explicit FleetReplay(const FleetSpec& spec);
   void consume(const TraceBatch& batch) override;
   void finish() override { trace_->finish(); }

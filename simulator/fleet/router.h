@@ -24,8 +24,8 @@ struct Routing {
 /// Chooses a replica for every request of a trace. Deterministic: of equals, the one that was given the fewest.
 class Router {
  public:
-  /// The replicas, all with such a cache, outlive it. Throws as check_router, SpecError "fleet.router" for a router that
-  /// hears events of caches that have none.
+  /// The replicas, all with such a cache, outlive it. Throws as check_router, SpecError "fleet.router" for a router
+  /// that hears events of caches that have none.
   Router(const RouterSettings& settings, const AnyCache& cache, const std::vector<CacheReplica*>& replicas);
 
   /// The replica of a request that comes now, in seconds.

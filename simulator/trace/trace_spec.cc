@@ -1,6 +1,7 @@
 #include "simulator/trace/trace_spec.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/checked.h"
 #include "base/input_file.h"
@@ -27,8 +28,18 @@ std::string describe(const TraceSpec& spec) {
     const std::int64_t count = prompts;
     return count == 1 ? "a prompt written out" : fmt::format("{} prompts written out", count);
   }
-  return fmt::format("a made-up trace of chats, agent loops and questions over documents, seed {}",
-                     spec.synthetic.seed);
+  return fmt::format("a made-up trace of {}, seed {}", traffic_text(spec.synthetic), spec.synthetic.seed);
+}
+
+std::string traffic_text(const SyntheticTraceSpec& spec) {
+  std::vector<std::string> kinds;
+  if (spec.chat_weight > 0) kinds.emplace_back("chats");
+  if (spec.agent_weight > 0) kinds.emplace_back("agent loops");
+  if (spec.retrieval_weight > 0) kinds.emplace_back("questions over documents");
+  if (kinds.empty()) return "no sessions";
+  const std::string last = kinds.back();
+  kinds.pop_back();
+  return kinds.empty() ? last : fmt::format("{} and {}", fmt::join(kinds, ", "), last);
 }
 
 }  // namespace hybridkv

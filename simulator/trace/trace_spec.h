@@ -30,4 +30,7 @@ std::unique_ptr<TraceSource> open_trace(const TraceSpec& spec);
 /// How reports call it: "conversation.jsonl", "3 prompts written out", "a made-up trace of …, seed 1".
 std::string describe(const TraceSpec& spec);
 
+/// What made-up sessions are: "chats, agent loops and questions over documents".
+std::string traffic_text(const SyntheticTraceSpec& spec);
+
 }  // namespace hybridkv

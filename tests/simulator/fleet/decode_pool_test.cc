@@ -155,7 +155,7 @@ TEST_CASE("fault: caches are handed over by a clock, over a link, to somebody, b
   const auto make = [](const FleetSpec& spec) { FleetReplay fleet(spec); };
   const DriverSpec driver = clocked(DriverKind::open_loop);
   CHECK_THROWS_WITH(make(handing_over(driver, 1, 1, 0)), "fleet.link_bandwidth: must be above 0");
-  CHECK_THROWS_WITH(make(handing_over(driver, 1, 0)), "fleet.decode_replicas: is a number from 1 to 1024, not 0");
+  CHECK_THROWS_WITH(make(handing_over(driver, 1, 0, 1e9)), "fleet.decode_replicas: is a number from 1 to 1024, not 0");
   CHECK_THROWS_WITH(make(handing_over({}, 1, 1)), "fleet.decode_replicas: caches are handed over by a clock only");
   FleetSpec failing = handing_over(driver, 2, 1);
   failing.outages = {{.replica = 0, .from = 1}};

@@ -118,4 +118,7 @@ TEST_CASE("edge: a trace says what it is") {
   CHECK(describe({.prompts = {{.tokens = 1}, {.tokens = 2}}}) == "2 prompts written out");
   CHECK(describe({.synthetic = {.seed = 7}}) ==
         "a made-up trace of chats, agent loops and questions over documents, seed 7");
+  CHECK(describe({.synthetic = {.seed = 7, .chat_weight = 0}}) ==
+        "a made-up trace of agent loops and questions over documents, seed 7");
+  CHECK(traffic_text({.chat_weight = 0, .retrieval_weight = 0}) == "agent loops");
 }

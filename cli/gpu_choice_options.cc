@@ -86,12 +86,16 @@ void add_gpu_choice_options(CLI::App& command, GpuChoiceOptions& options) {
                      fmt::format("share of the requests that has to keep the limits (default: {:g})",
                                  100 * usual_good_share))
       ->type_name("PERCENT");
+  add_list(command, "--router", options.routers,
+           "before several replicas: the best of these (default: each has its share of the requests)", "NAMES",
+           one_of(names_of(router_kind_names)));
 }
 
 bool chooses_gpus(const GpuChoiceOptions& options) {
   if (timed_question(options.clock)) return true;
   for (const auto& [flag, given] : {std::pair{"--gpus", !options.gpus.empty()},
-                                    std::pair{"--good-share", !options.good_share.empty()}})
+                                    std::pair{"--good-share", !options.good_share.empty()},
+                                    std::pair{"--router", !options.routers.empty()}})
     if (given) throw InputError(fmt::format("{} belongs to a choice of GPUs; say which by --gpu NAME", flag));
   return false;
 }
@@ -106,7 +110,9 @@ GpuChoiceQuestion gpu_choice_question(const GpuChoiceOptions& options, const Sce
                   [](const FlagValue& flag) { return flag.key == "simulate.driver"; }))
     throw InputError("--driver: GPUs are chosen for requests that come by the times of the trace; leave it out");
   GpuChoiceQuestion question{.timed = *timed, .gpus = gpu_numbers(options.gpus.empty() ? usual_gpus : options.gpus),
-                             .ranks = {}, .good_share = good_share_of(options.good_share), .scenario_on = {}};
+                             .ranks = {}, .good_share = good_share_of(options.good_share), .routers = {},
+                             .scenario_on = {}};
+  for (const std::string& router : options.routers) question.routers.push_back(*parse_router_kind(router));
   const bool are_said = says_ranks(scenario);
   if (are_said) question.ranks = {scenario_on(scenario, timed).engine.tensor_parallel};
   else

@@ -16,9 +16,10 @@ struct GpuChoiceOptions {
   ClockOptions clock;                ///< but for its --gpus
   std::string gpus;                  ///< a range or a list; empty: the usual ones
   std::string good_share;            ///< in percent; empty: the usual one
+  std::vector<std::string> routers;  ///< before several replicas
 };
 
-/// Adds --gpu, --clock, --gpus, --ttft, --tpot, --rate, --price and --good-share to a command.
+/// Adds --gpu, --clock, --gpus, --ttft, --tpot, --rate, --price, --good-share and --router to a command.
 void add_gpu_choice_options(CLI::App& command, GpuChoiceOptions& options);
 
 /// Are GPUs to be chosen? Throws InputError for flags of such a choice without --gpu.

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "ask/fleet/fleet.h"
 #include "ask/replay/planned_caches.h"
 #include "ask/replay/simulate.h"
 #include "base/bisect.h"
@@ -71,6 +72,30 @@ TimedQuestion timed_at(const GpuChoiceQuestion& question, double rate, const Ser
   return timed;
 }
 
+double first_token(const Deployment& one) { return one.cached.first_token.mean(); }
+
+/// Does a hold where b does not, or more of its requests keep the limits, or their first token come sooner?
+bool serves_better(const Deployment& a, const Deployment& b) {
+  if (a.holds != b.holds) return a.holds;
+  if (!a.holds && good_share(a.cached) != good_share(b.cached)) return good_share(a.cached) > good_share(b.cached);
+  return first_token(a) < first_token(b);
+}
+
+/// The fleet behind each of its routers. Throws InputError for a router that the engine's caches tell nothing.
+std::vector<RoutedFleet> routed_fleets(const SimulateQuestion& question) {
+  try {
+    return simulate_fleet(question, {}).caches.front().routers;
+  } catch (const SpecError& error) {
+    if (error.path() != "fleet.router") throw;
+    throw InputError("--router: " + error.message());
+  }
+}
+
+std::vector<RouterKind> routers_of(const Deployment& deployment) {
+  if (!deployment.router) return {};
+  return {*deployment.router};
+}
+
 }  // namespace
 
 DeploymentSearch::DeploymentSearch(const GpuChoiceQuestion& question, const RankSearch& search, std::size_t at)
@@ -90,10 +115,24 @@ DeploymentSearch::DeploymentSearch(const GpuChoiceQuestion& question, const Rank
   timed_ = set_clock(scenario, cache, timed_at(question, question.timed.rate, question.timed.limits));
 }
 
+void DeploymentSearch::route(Deployment& deployment, const std::vector<AnyCache>& caches, const ServiceLimits& limits,
+                             const std::vector<RouterKind>& routers) const {
+  Scenario all = replayed_scenario(search_, deployment.candidate);
+  const TimedAnswer timed = set_clock(all, caches.front(), timed_at(question_, deployment.rate, limits));
+  all.simulate.fleet = {.replicas = deployment.replicas, .routers = routers};
+  for (const RoutedFleet& routed : routed_fleets({all.simulate, caches, timed})) {
+    Deployment behind = deployment;
+    behind.router = routed.router.kind;
+    behind.cached = *routed.result.times;
+    behind.holds = keeps_limits(behind.cached, question_.good_share);
+    if (!deployment.router || serves_better(behind, deployment)) deployment = std::move(behind);
+  }
+}
+
 Deployment DeploymentSearch::replayed(std::size_t candidate, std::int64_t replicas, double rate,
-                                      const ServiceLimits& limits) const {
+                                      const ServiceLimits& limits, const std::vector<RouterKind>& routers) const {
   Deployment deployment{.search = at_, .candidate = candidate, .ranks = search_.ranks, .replicas = replicas,
-                        .rate = rate, .cached = ServedTimes(), .uncached = ServedTimes()};
+                        .rate = rate, .router = {}, .cached = ServedTimes(), .uncached = ServedTimes()};
   Scenario scenario = replayed_scenario(search_, candidate);
   const std::vector<AnyCache> caches = planned_caches(scenario);
   const TimedAnswer timed =
@@ -102,21 +141,16 @@ Deployment DeploymentSearch::replayed(std::size_t candidate, std::int64_t replic
   deployment.cached = *answer.caches.front().times;
   deployment.uncached = *answer.caches.front().uncached;
   deployment.holds = keeps_limits(deployment.cached, question_.good_share);
+  if (replicas > 1 && !routers.empty()) route(deployment, caches, limits, routers);
   return deployment;
 }
 
 Deployment DeploymentSearch::best(std::int64_t replicas, double rate) const {
   std::vector<Deployment> all(candidates_.size());
   parallel_for(candidates_.size(), [&](std::size_t i) {
-    all[i] = replayed(candidates_[i], replicas, rate, question_.timed.limits);
+    all[i] = replayed(candidates_[i], replicas, rate, question_.timed.limits, question_.routers);
   });
-  const auto first_token = [](const Deployment& one) { return one.cached.first_token.mean(); };
-  const auto is_better = [&](const Deployment& a, const Deployment& b) {
-    if (a.holds != b.holds) return a.holds;
-    if (!a.holds && good_share(a.cached) != good_share(b.cached)) return good_share(a.cached) > good_share(b.cached);
-    return first_token(a) < first_token(b);
-  };
-  const Deployment& fastest = *std::min_element(all.begin(), all.end(), is_better);
+  const Deployment& fastest = *std::min_element(all.begin(), all.end(), serves_better);
   return *std::find_if(all.begin(), all.end(), [&](const Deployment& one) {
     return one.holds == fastest.holds && (one.holds || good_share(one.cached) == good_share(fastest.cached)) &&
            first_token(one) <= (1 + alike_share) * first_token(fastest);
@@ -140,7 +174,7 @@ Deployment DeploymentSearch::most_load(std::int64_t replicas) const {
   const auto any_holds = [&](std::int64_t index) {
     const double rate = question_.timed.rate * rate_at(index);
     const auto found = std::find_if(order.begin(), order.end(), [&](std::size_t candidate) {
-      return replayed(candidate, replicas, rate, question_.timed.limits).holds;
+      return replayed(candidate, replicas, rate, question_.timed.limits, question_.routers).holds;
     });
     if (found == order.end()) return false;
     // What holds at one rate is asked first at the next.
@@ -153,7 +187,7 @@ Deployment DeploymentSearch::most_load(std::int64_t replicas) const {
 double DeploymentSearch::most_rate(const Deployment& deployment) const {
   const std::optional<std::int64_t> index = highest_rate([&](std::int64_t at) {
     return at == 0 || replayed(deployment.candidate, deployment.replicas, deployment.rate * rate_at(at),
-                               question_.timed.limits).holds;
+                               question_.timed.limits, routers_of(deployment)).holds;
   });
   return deployment.rate * rate_at(index.value());
 }
@@ -163,7 +197,8 @@ double DeploymentSearch::share_if_slower(const Deployment& deployment) const {
   ServiceLimits nearer = question_.timed.limits;
   nearer.first_token /= 1 + error.first_token_median / 100;
   nearer.output_token /= 1 + error.output_token_median / 100;
-  return good_share(replayed(deployment.candidate, deployment.replicas, deployment.rate, nearer).cached);
+  return good_share(
+      replayed(deployment.candidate, deployment.replicas, deployment.rate, nearer, routers_of(deployment)).cached);
 }
 
 }  // namespace hybridkv

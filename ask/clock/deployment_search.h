@@ -38,7 +38,11 @@ class DeploymentSearch {
   const TimedAnswer& timed() const { return timed_; }
 
  private:
-  Deployment replayed(std::size_t candidate, std::int64_t replicas, double rate, const ServiceLimits& limits) const;
+  Deployment replayed(std::size_t candidate, std::int64_t replicas, double rate, const ServiceLimits& limits,
+                      const std::vector<RouterKind>& routers) const;
+  // Puts the times of all replicas behind the best of the routers in the place of those of one.
+  void route(Deployment& deployment, const std::vector<AnyCache>& caches, const ServiceLimits& limits,
+             const std::vector<RouterKind>& routers) const;
 
   const GpuChoiceQuestion& question_;
   const RankSearch& search_;

@@ -52,7 +52,11 @@ void choose(GpuChoice& answer) {
 /// The commands of a replica; the last one, which replays, by the clock.
 std::vector<std::string> replica_commands(const RankSearch& search, const Deployment& deployment) {
   CommandWords words = search.asked.words;
-  const double rate = deployment.rate_of_replica();
+  const double rate = deployment.router ? deployment.rate : deployment.rate_of_replica();
+  if (deployment.router) {
+    words.replay.push_back({"--replicas", std::to_string(deployment.replicas)});
+    words.replay.push_back({"--router", std::string(to_string(*deployment.router))});
+  }
   if (rate != 1) words.replay.push_back({"--rate", fmt::format("{}x", rate)});
   return candidate_commands(words, search.asked.scenario, search.answer, deployment.candidate);
 }

@@ -28,6 +28,7 @@ struct GpuChoiceQuestion {
   std::vector<std::int64_t> gpus;   ///< numbers to choose from, ascending; of a single one the most load is asked
   std::vector<std::int64_t> ranks;  ///< of a replica, to choose from
   double good_share = usual_good_share;  ///< of the requests that has to keep the limits, above 0 and at most 1
+  std::vector<RouterKind> routers;  ///< before several replicas, to choose from; empty: see Deployment
   /// The scenario with so many ranks. Throws InputError where the model does not fit them.
   std::function<RankedScenario(std::int64_t ranks)> scenario_on;
 };
@@ -45,19 +46,21 @@ struct RefusedRanks {
   std::string why;
 };
 
-/// Replicas with the same settings, among which the requests are shared out evenly: each is replayed with the whole
-/// trace, whose requests come as many times as slowly as there are replicas.
+/// Replicas with the same settings. Where no router is asked for the requests are shared out evenly: each is replayed
+/// with the whole trace, whose requests come as many times as slowly as there are replicas.
 struct Deployment {
   std::size_t search = 0;     ///< position in GpuChoice::searches
   std::size_t candidate = 0;  ///< position in its candidates
   std::int64_t ranks = 1;
   std::int64_t replicas = 1;
   double rate = 1;            ///< of all together, against the times of the trace
-  ServedTimes cached;         ///< of one replica
-  ServedTimes uncached;       ///< the same without prefix caching
+  std::optional<RouterKind> router;  ///< of several replicas, where it was asked for: that which serves them best
+  ServedTimes cached;         ///< of one replica; behind a router of all
+  ServedTimes uncached;       ///< of one replica, without prefix caching
   bool holds = false;         ///< keeps_limits
 
   std::int64_t gpus() const { return ranks * replicas; }
+  std::int64_t cached_replicas() const { return router ? replicas : 1; }  ///< of which `cached` is
   double rate_of_replica() const { return rate / static_cast<double>(replicas); }
 };
 
@@ -75,7 +78,8 @@ struct GpuChoice {
   std::optional<double> most_rate;
   /// Of the pick: the share within the limits if every time were longer by the clock's median error.
   double share_if_slower = 0;
-  std::vector<std::string> commands;    ///< that plan and replay a replica of the pick: its numbers again
+  /// That plan a replica of the pick and replay it, behind a router all of them: its numbers again.
+  std::vector<std::string> commands;
 
   bool asks_most_load() const { return gpus.size() == 1; }
   const RankSearch& search_of(const Deployment& deployment) const { return searches[deployment.search]; }

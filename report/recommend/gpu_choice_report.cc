@@ -34,12 +34,12 @@ struct GpuChoiceRow {
   bool is_pick() const { return answer().pick == at; }
   /// Requests a second of all replicas that keep the limits.
   double good_rate() const {
-    return per_second(times(), tried().replicas * times().good_requests());
+    return per_second(times(), tried().replicas / tried().cached_replicas() * times().good_requests());
   }
   /// Of a million generated tokens.
   std::optional<double> price() const {
-    return price_of_million(times(), static_cast<double>(tried().ranks), answer().timed.price_per_gpu_hour,
-                            times().generated_tokens());
+    return price_of_million(times(), static_cast<double>(tried().ranks * tried().cached_replicas()),
+                            answer().timed.price_per_gpu_hour, times().generated_tokens());
   }
   std::string settings() const {
     const RecommendAnswer& found = answer().search_of(tried()).answer;
@@ -47,10 +47,18 @@ struct GpuChoiceRow {
   }
 };
 
-/// "2 H200 as 2 replicas of 1 rank".
+/// "2 H200 as 2 replicas of 1 rank behind states".
 std::string machine_text(const Deployment& one, const std::string& gpu) {
-  return fmt::format("{} {} as {} of {}", one.gpus(), gpu, human_plural(one.replicas, "replica"),
-                     human_plural(one.ranks, "rank"));
+  return fmt::format("{} {} as {} of {}{}", one.gpus(), gpu, human_plural(one.replicas, "replica"),
+                     human_plural(one.ranks, "rank"),
+                     one.router ? fmt::format(" behind {}", to_string(*one.router)) : "");
+}
+
+bool is_routed(EngineGpuChoices engines) {
+  return std::any_of(engines.begin(), engines.end(), [](const EngineGpuChoice& engine) {
+    return engine.answer && std::any_of(engine.answer->tried.begin(), engine.answer->tried.end(),
+                                        [](const Deployment& one) { return one.router.has_value(); });
+  });
 }
 
 /// What a number of GPUs below the pick keeps at best.
@@ -118,6 +126,9 @@ Table tried_table(const std::vector<GpuChoiceRow>& rows, bool several) {
        {{"gpus", "GPUs"}, [](const Row& row) { return row.tried().gpus(); }},
        {{"replicas", "repli-", "cas"}, [](const Row& row) { return row.tried().replicas; }},
        {{"ranks", "ranks"}, [](const Row& row) { return row.tried().ranks; }},
+       {{"router", "router", "", Align::left},
+        [](const Row& row) { return row.tried().router ? std::string(to_string(*row.tried().router)) : std::string(); },
+        std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.tried().router.has_value(); })},
        {{"rate", "times", "the rate"},
         [](const Row& row) { return Real{row.tried().rate, 2}; },
         first.asks_most_load()},
@@ -189,8 +200,12 @@ Listing refusals(EngineGpuChoices engines) {
 
 std::vector<std::string> assumptions(EngineGpuChoices engines) {
   std::vector<std::string> items{
-      "Replicas share the requests out evenly: one of them is replayed with the whole trace, whose requests come as "
-      "many times as slowly as there are replicas. So a router is assumed that keeps what belongs together on one.",
+      is_routed(engines)
+          ? "Several replicas are replayed, each exactly, behind each router that was named; routers are modelled by "
+            "their published rules (docs/fleet.md). Without caching: one of them, with its share of the requests."
+          : "Replicas share the requests out evenly: one of them is replayed with the whole trace, whose requests come "
+            "as many times as slowly as there are replicas. So a router is assumed that keeps what belongs together on "
+            "one; --router replays some.",
       "Settings are those on the front of tokens computed again, bytes and requests at once, for each number of ranks. "
       "A block's size changes what is found again and which states are copied; how fast kernels run with it no clock "
       "says.",
@@ -246,7 +261,8 @@ Document gpu_choice_report(EngineGpuChoices engines) {
   if (Listing refused = refusals(engines); !refused.items.empty()) document.blocks.emplace_back(std::move(refused));
   add_listing(document, "What is assumed", assumptions(engines));
   if (pick) {
-    document.blocks.emplace_back(Heading{"The same numbers again, of one replica"});
+    document.blocks.emplace_back(Heading{fmt::format("The same numbers again, of {}",
+                                                     pick->tried().router ? "all replicas" : "one replica")});
     document.blocks.emplace_back(Code{pick->answer().commands});
   }
   return document;

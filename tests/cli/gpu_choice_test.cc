@@ -76,6 +76,29 @@ TEST_CASE("golden: replicas are asked for where ranks are said, and their comman
   check_same_numbers(choice);
 }
 
+TEST_CASE("golden: replicas behind the best of several routers are chosen, and their command says their numbers again") {
+  const json choice = gpu_choice_of("--gpus 1..16 --ttft 1s --rate 8x --tp 1 --price 2.5 --router session,states");
+  const json& pick = choice["tried"][choice["pick"].get<std::size_t>()];
+  REQUIRE(pick["replicas"].get<int>() > 1);
+  CHECK((pick["router"] == "session" || pick["router"] == "states"));
+  const std::string command = choice["commands"].back();
+  CHECK(contains(command, "--replicas " + pick["replicas"].dump() + " --router " + pick["router"].get<std::string>()));
+  CHECK(contains(command, "--rate 8x"));
+  const ProgramRun run = run_program(command.substr(9) + " --format json --quiet 2> /dev/null");
+  REQUIRE(run.exit_code == 0);
+  const json routed = json::parse(run.output)["routers"][0];
+  for (const char* const figure : {"first_token_mean_seconds", "output_token_mean_seconds"})
+    CHECK(routed[figure].get<double>() == doctest::Approx(pick[figure].get<double>()).epsilon(1e-5));
+  CHECK(contains(run_program(choice_asked + "--gpus 2 --ttft 1s --tp 1 --router session").output,
+                 "The same numbers again, of all replicas"));
+  // Of one replica nothing is routed.
+  for (const json& one : gpu_choice_of("--gpus 1 --ttft 1s --tp 1 --router states")["tried"])
+    CHECK(one.value("router", "") == "");
+  require_refused(choice_asked + "--gpus 2 --ttft 1s --tp 1 --engine sglang-0.5.23 --router states",
+                  "take approximate or gateway");
+  require_refused("recommend Qwen3.5-35B-A3B --max-model-len 128k --router states", "say which by --gpu NAME");
+}
+
 TEST_CASE("golden: of one number of GPUs the most load that holds is found") {
   const json choice = gpu_choice_of("--gpus 2 --ttft 1s --tpot 40ms");
   REQUIRE(choice["tried"].size() == 2);

@@ -270,8 +270,12 @@ std::string load_of(const SimulateOptions& options, const Question& question, co
 /// The same trace through several replicas, by router.
 std::string fleet_of(const SimulateOptions& options, const Question& question) {
   const FleetQuestion& fleet = question.scenario.simulate.fleet;
-  if (!options.per_request.empty() || !options.record.empty())
-    throw InputError("--per-request and --record write one replay; leave --replicas out");
+  for (const auto& [flag, file] : {std::pair{"--per-request", options.per_request},
+                                   {"--record", options.record},
+                                   {"--shapes", options.shapes}})
+    if (!file.empty())
+      throw InputError(fmt::format("{} writes what one replica does; leave --replicas out, and simulate.fleet of the "
+                                   "scenario", flag));
   if (!fleet.outages.empty() && question.scenario.simulate.driver.kind != DriverKind::open_loop)
     throw InputError("--down is of requests that come by their times; add --gpu NAME or --driver open_loop");
   if (fleet.decode.replicas > 0 && !question.timed)

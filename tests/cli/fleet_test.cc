@@ -99,6 +99,7 @@ TEST_CASE("fault: flags of a fleet that are wrong have a way out that works") {
                           {"--down 0@60s", "add --gpu NAME or --driver open_loop"},
                           {"--losses", "leave them out, or --replicas"},
                           {"--per-request x.csv", "leave --replicas out"},
+                          {"--gpu H200 --shapes x.json", "--shapes writes what one replica does"},
                           {"--decode-replicas 2", "add --gpu NAME"},
                           {"--decode-replicas 0", "1 to 1024"},
                           {"--link 50GB/s", "say how many by --decode-replicas D"},

@@ -15,7 +15,7 @@ TEST_CASE("golden: prompts of one length as a trace and in words") {
         "{prompts: [{tokens: 370}, {tokens: 370, variants: 39, shared_tokens: 100}]}");
   CHECK(traffic_yaml(parted, 1) == "{prompts: [{tokens: 370}]}");
   CHECK(traffic_text(parted) == "prompts of 370 tokens that share the first 100");
-  CHECK(traffic_text({}).empty());
+  CHECK(traffic_text(SimpleTraffic()).empty());
 }
 
 TEST_CASE("edge: numbers that contradict each other are refused by their name") {

@@ -14,6 +14,7 @@
 #include "cli/kernel_options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/replay_progress.h"
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "planner/engine_rules.h"
@@ -87,10 +88,7 @@ int run_compare_command(const CompareOptions& options) {
       throw InputError("--trace -: standard input can be read once, and every setting replays the trace; give a file");
   Progress progress(options.output.quiet);
   CompareReplay replay{.wanted = asks_for_replay(options)};
-  replay.on_progress = [&](const SweepProgress& at) {
-    progress.update("replay", fmt::format("per cent of the trace, {} requests", at.requests),
-                    static_cast<int>(100 * at.fraction), 100);
-  };
+  replay.on_progress = shown_in(progress, "replay");
   const CompareAnswer answer = compare(settings, replay, cards);
   write_output(render_compare(answer, options.output.format(), options.output.style(),
                               options.brief ? CompareRules::hidden : CompareRules::shown));

@@ -15,6 +15,7 @@
 #include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/replay_progress.h"
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
@@ -64,10 +65,7 @@ int run_doctor(const DoctorOptions& options) {
   question.typed = shell_words(typed);
   question.trace_words = trace_words(options.said.flags);
   Progress progress(options.output.quiet);
-  question.on_progress = [&](const SweepProgress& at) {
-    progress.update("replay", fmt::format("per cent of the trace, {} requests", at.requests),
-                    static_cast<int>(100 * at.fraction), 100);
-  };
+  question.on_progress = shown_in(progress, "replay");
   const DoctorAnswer answer = doctor(question);
   write_output(render_doctor(answer, options.output.format(), options.output.style()));
   return answer.contradictions.empty() ? exit_fine : exit_fault_found;

@@ -25,6 +25,7 @@
 #include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/replay_progress.h"
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
@@ -195,9 +196,7 @@ std::vector<Plot> fleet_plots(const PlotOptions& options, const Scenario& scenar
   Progress progress(options.quiet);
   std::vector<Plot> plots;
   try {
-    const FleetCurves curves = fleet_curves(scenario, [&](const SweepProgress& at) {
-      progress.update("plot", "per cent of the trace", static_cast<int>(100 * at.fraction), 100);
-    });
+    const FleetCurves curves = fleet_curves(scenario, shown_in(progress, "plot"));
     for (const FleetPlotKind kind : kinds) {
       if (kind == FleetPlotKind::gaps) plots.push_back(plot_routing_gaps(curves));
       else for (Plot& plot : plot_routing_courses(curves)) plots.push_back(std::move(plot));

@@ -9,6 +9,7 @@
 #include "ask/replay/planned_caches.h"
 #include "ask/replay/simulate.h"
 #include "base/error.h"
+#include "cli/replay_progress.h"
 #include "report/recommend/recommend_glance.h"
 #include "report/recommend/recommend_report.h"
 #include "report/recommend/search_reporter.h"
@@ -52,10 +53,7 @@ void add_recommendation(ScenarioReportInputs& report, const Scenario& scenario, 
 }
 
 AnsweredPart replay_part(const Scenario& scenario, Progress& progress) {
-  SimulateWatch watch;
-  watch.on_progress = [&](const SweepProgress& at) {
-    progress.update("simulate", "per cent of the trace", static_cast<int>(100 * at.fraction), 100);
-  };
+  const SimulateWatch watch{.on_progress = shown_in(progress, "simulate")};
   return part_or_refusal([&]() -> AnsweredPart {
     return {.shown = simulate_report(simulate({scenario.simulate, planned_caches(scenario)}, watch))};
   });

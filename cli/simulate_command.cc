@@ -31,6 +31,7 @@
 #include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/replay_progress.h"
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
@@ -233,12 +234,7 @@ SimulateAnswer replayed(const SimulateOptions& options, const Question& question
     shapes.emplace(*question.timed->served.clock);
     watch.on_shape = [&](std::vector<ShapePart> parts) { shapes->add(std::move(parts)); };
   }
-  watch.on_progress = [&](const SweepProgress& at) {
-    progress.update("simulate",
-                    fmt::format("per cent of the trace, {} requests, {:.0f} a second", at.requests,
-                                at.requests_per_second()),
-                    static_cast<int>(100 * at.fraction), 100);
-  };
+  watch.on_progress = shown_in(progress, "simulate");
   SimulateAnswer answer = simulate({request, question.caches, question.timed}, watch);
   if (rows) rows->finish();
   if (recording) recording->finish();
@@ -281,11 +277,7 @@ std::string fleet_of(const SimulateOptions& options, const Question& question) {
   if (fleet.decode.replicas > 0 && !question.timed)
     throw InputError("--decode-replicas: caches are handed over by a clock; add --gpu NAME");
   Progress progress(options.output.quiet);
-  FleetWatch watch;
-  watch.on_progress = [&](const SweepProgress& at) {
-    progress.update("simulate", fmt::format("per cent of the trace, {} requests", at.requests),
-                    static_cast<int>(100 * at.fraction), 100);
-  };
+  const FleetWatch watch{.on_progress = shown_in(progress, "simulate")};
   const auto bounds = question.is_planned ? scenario_bounds(question.scenario, fleet.replicas)
                                           : std::vector<std::optional<LayoutBound>>{};
   return render_fleet(

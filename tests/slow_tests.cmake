@@ -25,6 +25,7 @@ foreach(test IN LISTS cli_tests_TESTS planner_tests_TESTS transfer_tests_TESTS v
      test MATCHES "^verify: *law: every family (computes (through|by)|in every pack)|^verify: *law: the same with narrow " OR
      test MATCHES "^verify: *(law: a right engine stays|fault: every fault of) .*in every family" OR
      test MATCHES "^verify: *law: (a right engine stays .*in every format|a network runs through one allocation) " OR
+     test MATCHES "^verify: *law: the same through pages, groups and places of states that no engine has" OR
      test MATCHES "^verify: *fault: what an engine gets wrong changes outputs in every strategy, through every " OR
      test MATCHES "^verify: *law: a right plan passes every check, for every pack, mode and cache dtype" OR
      test MATCHES "^verify: *fault: what is planted is found in no case |^verify: *fault: .* with a radix tree is " OR

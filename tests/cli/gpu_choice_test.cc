@@ -76,7 +76,7 @@ TEST_CASE("golden: replicas are asked for where ranks are said, and their comman
   check_same_numbers(choice);
 }
 
-TEST_CASE("golden: replicas behind the best of several routers are chosen, and their command says their numbers again") {
+TEST_CASE("golden: replicas behind the best of several routers are chosen, and say their numbers again") {
   const json choice = gpu_choice_of("--gpus 1..16 --ttft 1s --rate 8x --tp 1 --price 2.5 --router session,states");
   const json& pick = choice["tried"][choice["pick"].get<std::size_t>()];
   REQUIRE(pick["replicas"].get<int>() > 1);

@@ -90,6 +90,8 @@ Table fleet_table(const std::vector<FleetRow>& rows) {
        {for_programs("unseen_tokens"), believed([](const Row& row) { return row.routing().unseen_tokens; })},
        {right("computed", "most/mean"), [](const Row& row) { return Real{row.result().imbalance(), 2}; }},
        {for_programs("imbalance"), [](const Row& row) { return Real{row.result().imbalance(), 6}; }},
+       {for_programs("running_imbalance"), [](const Row& row) { return Real{row.result().running_imbalance(), 6}; },
+        timed},
        {right("blocks held", "twice"), [](const Row& row) { return Percent{100 * row.repeated(), 1}; }, has_blocks},
        {for_programs("findable_blocks"), [](const Row& row) { return row.result().blocks->findable; }, has_blocks},
        {for_programs("repeated_blocks"), [](const Row& row) { return row.result().blocks->repeated; }, has_blocks},

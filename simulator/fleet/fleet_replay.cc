@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 #include <unordered_set>
@@ -74,7 +75,10 @@ FleetReplay::FleetReplay(const FleetSpec& spec) : spec_(spec) {
   check(spec);
   check_outages(spec);
   computed_.resize(static_cast<std::size_t>(spec.replicas));
-  if (spec.replica.driver.clock) times_.emplace(spec.replica.driver.limits);
+  if (spec.replica.driver.clock) {
+    times_.emplace(spec.replica.driver.limits);
+    running_.resize(computed_.size());
+  }
   std::vector<CacheReplica*> all;
   std::vector<Replica*> driven;
   for (std::size_t place = 0; place < computed_.size(); ++place) {
@@ -112,7 +116,8 @@ std::unique_ptr<CacheReplica> FleetReplay::make(std::size_t place) {
   one.on_record = [this, place](const RecordView& view, const ReuseLoss* loss) { record(place, view, loss); };
   std::unique_ptr<CacheReplica> replica = make_replica(one);
   if (times_)
-    replica->replica().on_served = [this](const RequestTimes& times) {
+    replica->replica().on_served = [this, place](const RequestTimes& times) {
+      running_[place] += std::llround((times.end - times.admitted) * 1e6);
       if (!decode_ || !decode_->prompt_done(times)) times_->add(times);
     };
   return replica;
@@ -169,6 +174,7 @@ FleetResult FleetReplay::result() {
   result.times = times_;
   result.routing = routing_;
   result.computed_tokens = computed_;
+  result.running_microseconds = running_;
   std::unordered_set<PrefixKey> contents;
   for (const auto& replica : replicas_) {
     const Scheduler* const scheduler = replica->blocks();

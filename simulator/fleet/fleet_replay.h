@@ -66,7 +66,12 @@ struct FleetResult {
   std::optional<SharedBlocks> blocks;
   std::vector<std::int64_t> computed_tokens;  ///< (replica) prompt tokens of served requests that were not found
 
+  /// (replica) Microseconds for which it had its served requests running, all of them together; with a clock.
+  std::vector<std::int64_t> running_microseconds;
+
   double imbalance() const { return most_over_mean(computed_tokens); }
+  /// Of the requests that run at a time, in the mean.
+  double running_imbalance() const { return most_over_mean(running_microseconds); }
 };
 
 /// A fleet under a trace. Memory grows with the replicas, as that of each alone does. Deterministic.
@@ -100,7 +105,7 @@ class FleetReplay final : public Replay {
   std::int64_t resent_ = 0, resent_tokens_ = 0;
   std::optional<ServedTimes> times_;
   RoutingCounts routing_;
-  std::vector<std::int64_t> computed_;  // (replica)
+  std::vector<std::int64_t> computed_, running_;  // (replica) FleetResult's
 };
 
 }  // namespace hybridkv

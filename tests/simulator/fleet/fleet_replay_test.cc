@@ -2,6 +2,8 @@
 #include "simulator/fleet/fleet_replay.h"
 
 #include <doctest/doctest.h>
+
+#include <cmath>
 #include <rapidcheck.h>
 
 #include "tests/clock/clock_cases.h"
@@ -158,6 +160,14 @@ TEST_CASE("law: what replicas say adds up, and a fleet run again says the same")
     if (driver.clock) {
       RC_ASSERT(fleet.times->requests() == fleet.counts.ended());
       RC_ASSERT(fleet.times->found_tokens() == hits);
+      // What a request does not wait for to begin it runs; each is rounded to a microsecond.
+      double running = 0;
+      for (const std::int64_t micros : fleet.running_microseconds) running += 1e-6 * static_cast<double>(micros);
+      const DurationHistogram &whole = fleet.times->end_to_end, &waiting = fleet.times->queueing;
+      const auto requests = static_cast<double>(whole.count());
+      const double expected = requests * (whole.mean() - waiting.mean());
+      RC_ASSERT(std::abs(running - expected) < 1e-6 * (requests + 1) + 1e-9 * running);
+      RC_ASSERT(fleet.running_imbalance() >= 1);
     }
     if (fleet.routing.believes)
       RC_ASSERT(fleet.routing.believed_tokens - fleet.routing.overstated_tokens + fleet.routing.unseen_tokens == hits);

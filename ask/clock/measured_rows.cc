@@ -159,18 +159,26 @@ const Engine* engine_named(const std::string& name) {
 /// The card that tables mean: of the A100 the one that they were measured on.
 const Gpu& gpu_named(const std::string& name) { return find_gpu(name == "A100" ? "A100-SXM-80GB" : name); }
 
-/// Ranks as the columns of a table say them; in one of servers that compute prompts and generate, those of either side.
-ClockSplit read_split(const CsvReader& csv, const std::string& side, std::int64_t& parts) {
-  const std::string ranks = side.empty() ? "tensor_parallel" : side + "_tp";
-  const std::string parallel = side.empty() ? "data_parallel" : side + "_dp";
-  parts = csv.whole(parallel, 1);
-  std::int64_t tensor_parallel = csv.whole(ranks, 1);
-  if (parts < 1 || parts > tensor_parallel * (side.empty() ? 1 : most_clients))
-    csv.refuse(parallel, fmt::format("is no number of parts of {} ranks", tensor_parallel));
-  if (!side.empty()) return {tensor_parallel, std::max(tensor_parallel * parts, csv.whole(side + "_ep", 1))};
-  // Tables of aggregated servers count the ranks of all parts of attention as tensor parallel ones.
-  if (tensor_parallel % parts != 0) csv.refuse(parallel, fmt::format("is no divisor of {} ranks", tensor_parallel));
-  return {tensor_parallel / parts, csv.whole("num_gpus", 1)};
+/// Ranks of a server that does both. Its tables count those of all parts of attention as tensor parallel ones.
+ClockSplit read_split(const CsvReader& csv, std::int64_t& parts) {
+  parts = csv.whole("data_parallel", 1);
+  const std::int64_t all_ranks = csv.whole("tensor_parallel", 1);
+  if (parts < 1 || all_ranks % parts != 0)
+    csv.refuse("data_parallel", fmt::format("is no divisor of {} ranks", all_ranks));
+  return {all_ranks / parts, csv.whole("num_gpus", 1)};
+}
+
+/// Ranks of those who compute prompts, or who generate.
+ClockSplit read_split_of_side(const CsvReader& csv, const std::string& side, std::int64_t& parts) {
+  constexpr std::int64_t most = 1'000'000;
+  const auto number = [&](const char* what) {
+    const std::int64_t value = csv.whole(side + what, 1);
+    if (value < 1 || value > most) csv.refuse(side + what, fmt::format("is a number from 1 to {}", most));
+    return value;
+  };
+  const std::int64_t ranks = number("_tp");
+  parts = number("_dp");
+  return {ranks, std::max(ranks * parts, number("_ep"))};
 }
 
 /// Sets the machine, the model on it and the engine's rules of a row whose names and test are known. `side`: of those
@@ -181,7 +189,7 @@ void set_machine(MeasuredRow& row, const CsvReader& csv, const std::string& side
   MeasuredRun& run = row.run;
   run.gpu = gpu.speed;
   run.rules = {};
-  run.split = read_split(csv, side, run.rules.ranks);
+  run.split = side.empty() ? read_split(csv, run.rules.ranks) : read_split_of_side(csv, side, run.rules.ranks);
   if (run.split.tensor_parallel < 1 || run.split.gpus < 1 || run.split.gpus % run.split.tensor_parallel != 0)
     csv.refuse(side.empty() ? "num_gpus" : side + "_tp", "and ranks are at least 1, and a multiple of them");
   run.model = model.work;

@@ -154,5 +154,13 @@ TEST_CASE("edge: a table with a column, a model or a number that is none is refu
         "broken_rows.csv:2: has 8 values, the first line names 17 columns");
   CHECK(refusal(head + "ours,Llama-3.1-8B,H200,bf16,,aggregated,none,1024,1024,4,1,1,1,50,5,me,\n") ==
         "broken_rows.csv:2: engine is none that has a clock");
+  // What no machine has is refused before it is multiplied.
+  const std::string apart =
+      "engine,model,gpu,weights_dtype,kv_dtype,mode,input_tokens,output_tokens,concurrency,ttft_ms,tpot_ms,source,flag,"
+      "prefill_workers,prefill_tp,prefill_ep,prefill_dp,decode_workers,decode_tp,decode_ep,decode_dp\n"
+      "vllm,Llama-3.1-8B,H200,bf16,,p/d,1024,1024,4,50,5,me,,1,1,1,1,1,";
+  CHECK(refusal(apart + "2,1,2\n") == "taken");
+  CHECK(refusal(apart + "9000000000000000,1,2\n") == "broken_rows.csv:2: decode_tp is a number from 1 to 1000000");
+  CHECK(refusal(apart + "2,1,0\n") == "broken_rows.csv:2: decode_dp is a number from 1 to 1000000");
   CHECK(refusal("") == "broken_rows.csv: is empty; its first line names the columns");
 }

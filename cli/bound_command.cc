@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,10 +39,10 @@ int run_bound(const BoundOptions& options) {
     scenario.memory = std::to_string(scenario_on(scenario, timed).engine.memory_bytes);
   if (rates_of(options.clock).size() > 1) throw InputError("--rate: a bound is of one rate; give one factor");
   const std::vector<CompareSetting> settings = any_settings(scenario);
-  for (const CompareSetting& setting : settings)
-    if (timed && setting.scenario.simulate.fleet.replicas > 1)
-      throw InputError("--gpu bounds the first token of one cache, --replicas what several find; leave --gpu out, or "
-                       "give --replicas 1");
+  const auto has_fleet = [](const CompareSetting& setting) { return setting.scenario.simulate.fleet.replicas > 1; };
+  if (timed && std::any_of(settings.begin(), settings.end(), has_fleet))
+    throw InputError("--gpu bounds the first token of one cache, --replicas what several find; leave --gpu out, or "
+                     "give --replicas 1");
   const TraceSpec& trace = settings.front().scenario.simulate.trace;
   if (trace.file == "-")
     throw InputError("--trace -: standard input can be read once, and a bound reads the trace twice; give a file");

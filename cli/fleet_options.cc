@@ -13,12 +13,6 @@ namespace hybridkv {
 
 namespace {
 
-std::vector<std::string> router_names() {
-  std::vector<std::string> names;
-  for (const auto& [kind, name] : router_kind_names) names.emplace_back(name);
-  return names;
-}
-
 /// "NAME=NUMBER" of a list.
 struct Assigned {
   std::string name;
@@ -85,17 +79,33 @@ std::vector<Outage> outages_of(const FleetOptions& options, std::int64_t replica
   return outages;
 }
 
-/// The first of the flags that was given, but for --replicas; null where none was.
-const char* given_beside_replicas(const FleetOptions& options) {
-  for (const auto& [flag, given] : {std::pair{"--router", !options.routers.empty()},
-                                    {"--router-block", options.block_tokens.has_value()},
-                                    {"--router-delay", !options.delay.empty()},
-                                    {"--router-weights", !options.weights.empty()},
-                                    {"--slow", !options.slow.empty()},
-                                    {"--down", !options.down.empty()},
-                                    {"--decode-replicas", options.decode_replicas > 0},
-                                    {"--link", !options.link.empty()}})
-    if (given) return flag;
+/// A flag, whether it was given, and the path of a SpecError about what it sets.
+struct FleetFlag {
+  const char* flag;
+  bool is_given;
+  std::string_view path;
+};
+
+/// All of them; --replicas comes last.
+std::vector<FleetFlag> fleet_flags(const FleetOptions& options) {
+  const bool has_weights = !options.weights.empty();
+  return {{"--router", !options.routers.empty(), "fleet.router"},
+          {"--router-block", options.block_tokens.has_value(), "router.block_tokens"},
+          {"--router-delay", !options.delay.empty(), "router.delay_seconds"},
+          {"--router-weights", has_weights, "router.prefix_weight"},
+          {"--router-weights", has_weights, "router.queue_weight"},
+          {"--router-weights", has_weights, "router.usage_weight"},
+          {"--slow", !options.slow.empty(), "fleet.slow"},
+          {"--down", !options.down.empty(), "fleet.down"},
+          {"--decode-replicas", options.decode_replicas > 0, "fleet.decode_replicas"},
+          {"--link", !options.link.empty(), "fleet.link_bandwidth"},
+          {"--replicas", options.replicas > 0, "fleet.replicas"}};
+}
+
+/// The first flag that was given; null where none was.
+const char* first_given(const FleetOptions& options) {
+  for (const FleetFlag& one : fleet_flags(options))
+    if (one.is_given) return one.flag;
   return nullptr;
 }
 
@@ -107,7 +117,7 @@ void add_fleet_options(CLI::App& command, FleetOptions& options) {
       ->type_name("R");
   add_list(command, "--router", options.routers,
            "who gets a request; a list tries each (default: round-robin,approximate,precise,states)", "NAMES",
-           one_of(router_names()));
+           one_of(names_of(router_kind_names)));
   command
       .add_option("--router-block", options.block_tokens,
                   "tokens of a block that the router counts in (default: what the engine matches by)")
@@ -130,13 +140,11 @@ void add_fleet_options(CLI::App& command, FleetOptions& options) {
       ->type_name("BYTES/s");
 }
 
-bool is_given(const FleetOptions& options) {
-  return options.replicas > 0 || given_beside_replicas(options) != nullptr;
-}
+bool is_given(const FleetOptions& options) { return first_given(options) != nullptr; }
 
 void lay_over(FleetQuestion& question, const FleetOptions& options) {
   if (options.replicas > 0) question.replicas = options.replicas;
-  if (const char* const flag = given_beside_replicas(options); flag && !question.is_asked())
+  if (const char* const flag = first_given(options); flag && !question.is_asked())
     throw InputError(fmt::format("{} belongs to several replicas; say how many by --replicas R", flag));
   if (!options.routers.empty()) question.routers.clear();
   for (const std::string& name : options.routers) question.routers.push_back(*parse_router_kind(name));
@@ -152,16 +160,9 @@ void lay_over(FleetQuestion& question, const FleetOptions& options) {
 }
 
 const char* given_fleet_flag(std::string_view path, const FleetOptions& options) {
-  const auto starts = [&](std::string_view prefix) { return path.starts_with(prefix); };
-  if (path == "router.block_tokens") return options.block_tokens ? "--router-block" : nullptr;
-  if (path == "router.delay_seconds") return options.delay.empty() ? nullptr : "--router-delay";
-  if (starts("router.") && path.ends_with("_weight")) return options.weights.empty() ? nullptr : "--router-weights";
-  if (path == "fleet.router") return options.routers.empty() ? nullptr : "--router";
-  if (path == "fleet.down") return options.down.empty() ? nullptr : "--down";
-  if (path == "fleet.slow") return options.slow.empty() ? nullptr : "--slow";
-  if (path == "fleet.decode_replicas") return options.decode_replicas > 0 ? "--decode-replicas" : nullptr;
-  if (path == "fleet.link_bandwidth") return options.link.empty() ? nullptr : "--link";
-  return starts("fleet.") && options.replicas > 0 ? "--replicas" : nullptr;
+  for (const FleetFlag& one : fleet_flags(options))
+    if (one.path == path && one.is_given) return one.flag;
+  return nullptr;
 }
 
 }  // namespace hybridkv

@@ -84,17 +84,16 @@ void add_router_keys(Section<FleetQuestion>& keys) {
                                                      "matches by"),
                        {"block_tokens"}),
                   [](FleetQuestion& question, std::int64_t value) { question.router.block_tokens = value; });
-  const auto number = [&](const char* name, const char* doc, double RouterSettings::*field) {
-    std::string_view own = name;
-    if (own.starts_with("router_")) own.remove_prefix(std::string_view("router_").size());
-    keys.number_by(sets(key(name, doc), {std::string(own)}),
+  const auto number = [&](KeyInfo info, double RouterSettings::*field) {
+    keys.number_by(std::move(info),
                    [field](FleetQuestion& question, double value) { question.router.*field = value; });
   };
-  number("router_delay_seconds", "until it hears of what a cache holds; default 0", &RouterSettings::delay_seconds);
-  number("prefix_weight", "of the share of the prompt that is matched, in its scores; default 3",
+  number(sets(key("router_delay_seconds", "until it hears of what a cache holds; default 0"), {"delay_seconds"}),
+         &RouterSettings::delay_seconds);
+  number(key("prefix_weight", "of the share of the prompt that is matched, in its scores; default 3"),
          &RouterSettings::prefix_weight);
-  number("queue_weight", "of how few requests are in flight there; default 2", &RouterSettings::queue_weight);
-  number("usage_weight", "of how little of the memory requests hold; default 2", &RouterSettings::usage_weight);
+  number(key("queue_weight", "of how few requests are in flight there; default 2"), &RouterSettings::queue_weight);
+  number(key("usage_weight", "of how little of the memory requests hold; default 2"), &RouterSettings::usage_weight);
 }
 
 void add_decode_keys(Section<FleetQuestion>& keys) {

@@ -181,8 +181,8 @@ Listing misbeliefs(const std::vector<FleetRow>& rows) {
 std::string how_it_was_run(const FleetAnswer& answer) {
   std::string text = "Shares of the prompt tokens. Believed: what the router took to be found where it sent each "
                      "request. Computed: most over mean of the replicas' prompt tokens that were not found. One store: "
-                     "a single replica with the memory of all, one request after the other. Routers are modelled by "
-                     "their published rules, each replica by its engine's.";
+                     "a single replica with the memory of all, one request after the other. ";
+  text += routers_are_modelled;
   if (answer.driver.kind == DriverKind::one_at_a_time)
     text += " Requests come one at a time, so that no replica is ever busy; --gpu runs them by the clock.";
   return text;

@@ -9,6 +9,7 @@
 #include "ask/clock/served_clock.h"
 #include "base/number_text.h"
 #include "report/field.h"
+#include "report/fleet/fleet_report.h"
 #include "report/human.h"
 #include "report/plot/svg.h"
 
@@ -126,8 +127,6 @@ std::string clock_sentence(const FleetCurves& values) {
   return values.answer.timed ? " " + clock_label(values.answer.timed->served) + "." : "";
 }
 
-constexpr const char* routers_text = "Routers are modelled by their published rules, each replica by its engine's.";
-
 }  // namespace
 
 Plot plot_routing_gaps(const FleetCurves& values) {
@@ -142,7 +141,7 @@ Plot plot_routing_gaps(const FleetCurves& values) {
             .subtitle = fleet_subtitle(values),
             .caption = fmt::format("Shares of the prompt tokens. One store: a single replica with the memory of all. "
                                    "Any policy: proven for every router, eviction and transfer within that memory. "
-                                   "{}{}", routers_text, clock_sentence(values))};
+                                   "{}{}", routers_are_modelled, clock_sentence(values))};
   plot.tables.push_back({"", table_of(fields, bars)});
   plot.svg = [painter = GapPainter(plot.title, plot.subtitle, std::move(bars))](int width) {
     return painter.paint(width);
@@ -183,7 +182,8 @@ std::vector<Plot> plot_routing_courses(const FleetCurves& values) {
               .title = "Routing over the trace, " + cache.name,
               .subtitle = fleet_subtitle(values),
               .caption = fmt::format("Each point is of {} requests, in the order of the trace. {}{}",
-                                     human_count(values.stretch_requests), routers_text, clock_sentence(values))};
+                                     human_count(values.stretch_requests), routers_are_modelled,
+                                     clock_sentence(values))};
     if (values.courses.size() > 1) plot.name += fmt::format("-{}", c + 1);
     plot.tables.push_back({"", table_of_positions(fields, stretches)});
     plot.panels = {std::move(found), std::move(balance)};

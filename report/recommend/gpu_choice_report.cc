@@ -54,11 +54,9 @@ std::string machine_text(const Deployment& one, const std::string& gpu) {
                      one.router ? fmt::format(" behind {}", to_string(*one.router)) : "");
 }
 
-bool is_routed(EngineGpuChoices engines) {
-  return std::any_of(engines.begin(), engines.end(), [](const EngineGpuChoice& engine) {
-    return engine.answer && std::any_of(engine.answer->tried.begin(), engine.answer->tried.end(),
-                                        [](const Deployment& one) { return one.router.has_value(); });
-  });
+/// Is any of them replayed behind a router?
+bool is_routed(const std::vector<GpuChoiceRow>& rows) {
+  return std::any_of(rows.begin(), rows.end(), [](const GpuChoiceRow& row) { return row.tried().router.has_value(); });
 }
 
 /// What a number of GPUs below the pick keeps at best.
@@ -128,7 +126,7 @@ Table tried_table(const std::vector<GpuChoiceRow>& rows, bool several) {
        {{"ranks", "ranks"}, [](const Row& row) { return row.tried().ranks; }},
        {{"router", "router", "", Align::left},
         [](const Row& row) { return row.tried().router ? std::string(to_string(*row.tried().router)) : std::string(); },
-        std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.tried().router.has_value(); })},
+        is_routed(rows)},
        {{"rate", "times", "the rate"},
         [](const Row& row) { return Real{row.tried().rate, 2}; },
         first.asks_most_load()},
@@ -198,9 +196,9 @@ Listing refusals(EngineGpuChoices engines) {
   return listing;
 }
 
-std::vector<std::string> assumptions(EngineGpuChoices engines) {
+std::vector<std::string> assumptions(EngineGpuChoices engines, bool routed) {
   std::vector<std::string> items{
-      is_routed(engines)
+      routed
           ? "Several replicas are replayed, each exactly, behind each router that was named; routers are modelled by "
             "their published rules (docs/fleet.md). Without caching: one of them, with its share of the requests."
           : "Replicas share the requests out evenly: one of them is replayed with the whole trace, whose requests come "
@@ -259,7 +257,7 @@ Document gpu_choice_report(EngineGpuChoices engines) {
   document.blocks.emplace_back(
       Paragraph{fmt::format("Workload: {}.", first.searches.front().answer.workload)});
   if (Listing refused = refusals(engines); !refused.items.empty()) document.blocks.emplace_back(std::move(refused));
-  add_listing(document, "What is assumed", assumptions(engines));
+  add_listing(document, "What is assumed", assumptions(engines, is_routed(all)));
   if (pick) {
     document.blocks.emplace_back(Heading{fmt::format("The same numbers again, of {}",
                                                      pick->tried().router ? "all replicas" : "one replica")});

@@ -108,16 +108,20 @@ class CascadeRun {
     if (largest_bias_ > 0)
       memory_.biases.push_back(dense_allocation("suffix_bias", {largest_bias_}, sizeof(Real)));
     add("queries", {tokens, heads, inputs_.head_size_k()});
-    std::int64_t tile_keys = 0, scores = 0, weighted = 0;
+    std::int64_t tile_keys = 0, scores = 0, weighted = 0, keys = 0, values = 0;
     for (const TileRoom& room : rooms_) {
       tile_keys += room.tile_keys;
       scores += std::ssize(room.scratch.scores);
       weighted += std::ssize(room.scratch.weighted);
+      keys += std::ssize(room.scratch.keys);
+      values += std::ssize(room.scratch.values);
     }
     add("key_tile", {tile_keys, inputs_.head_size_k()});
     add("value_tile", {tile_keys, inputs_.head_size_v()});
     add("scores", {scores});
     add("weighted_values", {weighted});
+    add("keys_in_a_row", {keys});
+    add("values_in_a_row", {values});
     add("partial_results", {2, tokens, heads, inputs_.head_size_v() + 2});
   }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attention/kv_codec_ref.h"
+#include "attention/simd_path.h"
 
 namespace hybridkv {
 
@@ -40,60 +41,87 @@ struct ScoreRule {
   double sink;      ///< -inf = none
 };
 
-// Two channels at a time, each in a sum of its own: the compiler does not see by itself that it may.
-using Floats = float __attribute__((vector_size(2 * sizeof(float))));
-using Doubles = double __attribute__((vector_size(2 * sizeof(double))));
+// Four channels at a time, each in a sum of its own: with one sum each product would wait for the one before, and the
+// compiler does not see by itself that it may. Where registers hold two, it computes the same in two.
+using Doubles = double __attribute__((vector_size(4 * sizeof(double))));
+constexpr std::int64_t at_once = 4;
 
-template <class Pair, class Number>
-Pair pair_at(const Number* from) {
-  Pair pair;
-  std::memcpy(&pair, from, sizeof pair);
-  return pair;
-}
+// What is inlined into a function for wider registers is compiled for these, without a fused multiply and add: the
+// result is to the bit that of the baseline.
+#define HYBRIDKV_INLINED [[gnu::always_inline]] inline
 
-/// In four sums: with one each product would wait for the one before.
-double dot(const float* query, const double* key, std::int64_t channels) {
-  Doubles sums[2] = {};
+HYBRIDKV_INLINED double dot(const double* query, const double* key, std::int64_t channels) {
+  Doubles sums = {};
   std::int64_t c = 0;
-  for (; c + 4 <= channels; c += 4) {
-    sums[0] += __builtin_convertvector(pair_at<Floats>(query + c), Doubles) * pair_at<Doubles>(key + c);
-    sums[1] += __builtin_convertvector(pair_at<Floats>(query + c + 2), Doubles) * pair_at<Doubles>(key + c + 2);
+  for (; c + at_once <= channels; c += at_once) {
+    Doubles q, k;
+    std::memcpy(&q, query + c, sizeof q);
+    std::memcpy(&k, key + c, sizeof k);
+    sums += q * k;
   }
-  for (; c < channels; ++c) sums[0][0] += static_cast<double>(query[c]) * key[c];
-  return (sums[0][0] + sums[0][1]) + (sums[1][0] + sums[1][1]);
+  for (; c < channels; ++c) sums[0] += query[c] * key[c];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 /// out += weight * row.
-void add_weighted(double weight, const double* row, std::int64_t channels, double* out) {
+HYBRIDKV_INLINED void add_weighted(double weight, const double* row, std::int64_t channels, double* out) {
   std::int64_t c = 0;
-  for (; c + 2 <= channels; c += 2) {
-    const Doubles sums = pair_at<Doubles>(out + c) + weight * pair_at<Doubles>(row + c);
+  for (; c + at_once <= channels; c += at_once) {
+    Doubles sums, values;
+    std::memcpy(&sums, out + c, sizeof sums);
+    std::memcpy(&values, row + c, sizeof values);
+    sums += weight * values;
     std::memcpy(out + c, &sums, sizeof sums);
   }
   for (; c < channels; ++c) out[c] += weight * row[c];
 }
 
+/// What is computed of a query row, kept from row to row.
+struct RowRoom {
+  std::vector<double> query;   ///< (channel of K), in float64
+  std::vector<double> scores;  ///< of the keys
+};
+
 /// Attention of one query row over the keys at these positions.
-void attend(const float* query, const ScoreRule& rule, const std::vector<std::int64_t>& positions,
-            const GatheredHead& key, const GatheredHead& value, double* out, double* lse) {
+HYBRIDKV_INLINED void attend_row(const ScoreRule& rule, const std::vector<std::int64_t>& positions,
+                                 const GatheredHead& key, const GatheredHead& value, RowRoom& room, double* out,
+                                 double* lse) {
   *lse = rule.sink;
   std::fill(out, out + value.channels, 0.0);
   if (positions.empty()) return;
 
-  std::vector<double> scores;
+  room.scores.clear();
   for (const std::int64_t position : positions) {
-    const double score = rule.scale * dot(query, key.row(position), key.channels);
-    scores.push_back(rule.soft_cap > 0 ? rule.soft_cap * std::tanh(score / rule.soft_cap) : score);
+    const double score = rule.scale * dot(room.query.data(), key.row(position), key.channels);
+    room.scores.push_back(rule.soft_cap > 0 ? rule.soft_cap * std::tanh(score / rule.soft_cap) : score);
   }
-  const double maximum = std::max(rule.sink, *std::max_element(scores.begin(), scores.end()));
+  const double maximum = std::max(rule.sink, *std::max_element(room.scores.begin(), room.scores.end()));
   double sum = std::exp(rule.sink - maximum);
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    const double weight = std::exp(scores[i] - maximum);
+    const double weight = std::exp(room.scores[i] - maximum);
     sum += weight;
     add_weighted(weight, value.row(positions[i]), value.channels, out);
   }
   for (std::int64_t c = 0; c < value.channels; ++c) out[c] /= sum;
   *lse = maximum + std::log(sum);
+}
+#undef HYBRIDKV_INLINED
+
+#if defined(__x86_64__)
+[[gnu::target("avx")]] void attend_wide(const ScoreRule& rule, const std::vector<std::int64_t>& positions,
+                                        const GatheredHead& key, const GatheredHead& value, RowRoom& room, double* out,
+                                        double* lse) {
+  attend_row(rule, positions, key, value, room, out, lse);
+}
+#endif
+
+void attend(const ScoreRule& rule, const std::vector<std::int64_t>& positions, const GatheredHead& key,
+            const GatheredHead& value, RowRoom& room, double* out, double* lse) {
+#if defined(__x86_64__)
+  static const bool has_wide_registers = is_available(SimdPath::avx2);
+  if (has_wide_registers) return attend_wide(rule, positions, key, value, room, out, lse);
+#endif
+  attend_row(rule, positions, key, value, room, out, lse);
 }
 
 }  // namespace
@@ -105,6 +133,7 @@ AttentionOutput<double> reference_attention(const AttentionInputs& inputs, const
   AttentionOutput<double> result;
   result.out.resize(inputs.num_tokens() * heads * inputs.head_size_v());
   result.lse.resize(inputs.num_tokens() * heads);
+  RowRoom room;
 
   for (std::int64_t request = 0; request < metadata.num_reqs; ++request) {
     for (std::int64_t kv_head = 0; kv_head < inputs.num_kv_heads(); ++kv_head) {
@@ -123,8 +152,10 @@ AttentionOutput<double> reference_attention(const AttentionInputs& inputs, const
         for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
           const std::int64_t row = token * heads + head;
           const double sink = inputs.sinks.empty() ? minus_infinity<double> : inputs.sinks[head];
-          attend(inputs.query.data() + row * inputs.head_size_k(), {inputs.scale, inputs.soft_cap, sink}, positions,
-                 key, value, result.out.data() + row * inputs.head_size_v(), result.lse.data() + row);
+          const float* query = inputs.query.data() + row * inputs.head_size_k();
+          room.query.assign(query, query + inputs.head_size_k());
+          attend({inputs.scale, inputs.soft_cap, sink}, positions, key, value, room,
+                 result.out.data() + row * inputs.head_size_v(), result.lse.data() + row);
         }
       }
     }

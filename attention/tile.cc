@@ -10,6 +10,13 @@ namespace hybridkv {
 
 namespace {
 
+/// Room for so many elements in a buffer that never shrinks.
+template <class Real>
+Real* grown(std::vector<Real>& buffer, std::int64_t size) {
+  if (std::ssize(buffer) < size) buffer.resize(size);
+  return buffer.data();
+}
+
 /// scores = queries * keys^T, summed over short runs of channels: in float32 one sum over 256 channels puts the
 /// result four times further from the exact one.
 template <class Queries, class Keys, class Scores>
@@ -24,13 +31,13 @@ void score(const Queries& queries, const Keys& keys, Scores& scores) {
 
 /// Turns the scores of one row into weights exp(score - max), 0 for masked keys. Returns max and sum.
 template <class Real>
-std::pair<Real, Real> to_weights(std::span<Real> scores, const Real* bias) {
+std::pair<Real, Real> to_weights(std::span<Real> scores, const Real* bias, std::span<const std::int64_t> keys) {
   Real max = minus_infinity<Real>;
   bool has_key = false;
   for (std::size_t k = 0; k < scores.size(); ++k) {
-    if (bias[k] == minus_infinity<Real>) continue;
+    if (bias[keys[k]] == minus_infinity<Real>) continue;
     has_key = true;
-    scores[k] += bias[k];
+    scores[k] += bias[keys[k]];
     // A NaN score stays the maximum, so that it spoils this row and is not lost.
     if (!(scores[k] <= max)) max = scores[k];
     if (std::isnan(max)) break;
@@ -41,10 +48,59 @@ std::pair<Real, Real> to_weights(std::span<Real> scores, const Real* bias) {
   }
   double sum = 0;
   for (std::size_t k = 0; k < scores.size(); ++k) {
-    scores[k] = bias[k] == minus_infinity<Real> ? Real{0} : std::exp(scores[k] - max);
+    scores[k] = bias[keys[k]] == minus_infinity<Real> ? Real{0} : std::exp(scores[k] - max);
     sum += scores[k];
   }
   return {max, static_cast<Real>(sum)};
+}
+
+/// Query tokens that go through the products together, and the keys that one of them sees, ascending.
+struct TokenRun {
+  std::int64_t tokens = 0;
+  std::vector<std::int64_t> keys;
+};
+
+/// The run that begins at token `first` of a task. The next token joins where the products of all with the keys of
+/// all cost less than its own apart: tokens of one request see nearly the same keys, those of two requests of a
+/// batch hardly any in common. Pre: `first` is a token of the task.
+template <class Real>
+TokenRun run_from(std::int64_t first, const TileTask<Real>& task, std::int64_t group) {
+  constexpr std::int64_t most_tokens = 64;
+  constexpr std::int64_t rows_to_fetch = 16;  // A row of K and V that is fetched costs about so many products with it.
+  std::vector<std::uint8_t> seen(task.num_keys, 0);
+  const std::int64_t fit = std::max<std::int64_t>(1, TileScratch<Real>::max_scores / (group * task.num_keys));
+  const std::int64_t most = std::min({most_tokens, task.num_tokens - first, fit});
+  TokenRun run;
+  std::int64_t num_seen = 0;
+  for (; run.tokens < most; ++run.tokens) {
+    const Real* bias = task.bias + (first + run.tokens) * task.bias_stride;
+    std::int64_t own = 0, added = 0;
+    for (std::int64_t key = 0; key < task.num_keys; ++key) {
+      const bool sees = bias[key] != minus_infinity<Real>;
+      own += sees;
+      added += sees && !seen[key];
+    }
+    const std::int64_t apart = run.tokens * group * num_seen + own * (group + rows_to_fetch);
+    const std::int64_t joined = (run.tokens + 1) * group * (num_seen + added) + added * rows_to_fetch;
+    if (run.tokens > 0 && joined > apart) break;
+    for (std::int64_t key = 0; key < task.num_keys; ++key)
+      if (bias[key] != minus_infinity<Real>) seen[key] = 1;
+    num_seen += added;
+  }
+  for (std::int64_t key = 0; key < task.num_keys; ++key)
+    if (seen[key]) run.keys.push_back(key);
+  return run;
+}
+
+/// These rows of K or V, one behind the other: in place where they are, else fetched into `buffer`.
+template <class Real>
+Eigen::Map<const RowMatrix<Real>> rows_of(const RowMatrix<Real>& tile, std::span<const std::int64_t> rows,
+                                          std::vector<Real>& buffer) {
+  const std::int64_t channels = tile.cols(), count = std::ssize(rows);
+  if (rows.back() - rows.front() + 1 == count) return {tile.row(rows.front()).data(), count, channels};
+  for (std::int64_t row = 0; row < count; ++row)
+    std::copy_n(tile.row(rows[row]).data(), channels, grown(buffer, count * channels) + row * channels);
+  return {buffer.data(), count, channels};
 }
 
 }  // namespace
@@ -109,34 +165,30 @@ template <class Real>
 void attend(const RowMatrix<Real>& queries, const KeyValueTile<Real>& tile, const TileTask<Real>& task,
             std::int64_t kv_head, TileScratch<Real>& scratch, Partial<Real>& into) {
   using Map = Eigen::Map<RowMatrix<Real>>;
-  const std::int64_t group = queries.rows() / into.num_tokens, keys = task.num_keys;
-  expects(keys <= tile.key.rows(), "the tile holds the keys");
-  if (keys == 0) return;
-  const std::int64_t step = std::max<std::int64_t>(1, TileScratch<Real>::max_scores / (group * keys));
-  const auto grow = [](std::vector<Real>& buffer, std::int64_t size) {
-    if (static_cast<std::int64_t>(buffer.size()) < size) buffer.resize(size);
-    return buffer.data();
-  };
-  for (std::int64_t done = 0; done < task.num_tokens; done += step) {
-    const std::int64_t tokens = std::min(step, task.num_tokens - done), rows = tokens * group;
+  const std::int64_t group = queries.rows() / into.num_tokens;
+  expects(task.num_keys <= tile.key.rows(), "the tile holds the keys");
+  if (task.num_keys == 0) return;
+  TokenRun run;
+  for (std::int64_t done = 0; done < task.num_tokens; done += run.tokens) {
+    run = run_from(done, task, group);
+    if (run.keys.empty()) continue;
+    const std::int64_t rows = run.tokens * group, keys = std::ssize(run.keys);
     const std::int64_t first_token = task.first_token + done;
-    Map scores(grow(scratch.scores, rows * keys), rows, keys);
-    Map weighted(grow(scratch.weighted, rows * into.head_size), rows, into.head_size);
-    score(queries.middleRows(first_token * group, rows), tile.key.topRows(keys), scores);
+    const auto bias_of = [&](std::int64_t row) { return task.bias + (done + row / group) * task.bias_stride; };
+    Map scores(grown(scratch.scores, rows * keys), rows, keys);
+    Map weighted(grown(scratch.weighted, rows * into.head_size), rows, into.head_size);
+    score(queries.middleRows(first_token * group, rows), rows_of(tile.key, run.keys, scratch.keys), scores);
     if (task.soft_cap > 0) scores = task.soft_cap * (scores / task.soft_cap).array().tanh();
     std::vector<std::pair<Real, Real>> max_and_sum(rows);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const Real* bias = task.bias + (done + row / group) * task.bias_stride;
-      max_and_sum[row] = to_weights(std::span<Real>(scores.row(row).data(), keys), bias);
-    }
-    weighted.noalias() = scores * tile.value.topRows(keys);
+    for (std::int64_t row = 0; row < rows; ++row)
+      max_and_sum[row] = to_weights(std::span<Real>(scores.row(row).data(), keys), bias_of(row), run.keys);
+    weighted.noalias() = scores * rows_of(tile.value, run.keys, scratch.values);
     for (const auto& irregular : tile.irregular) {
-      if (irregular.row >= keys) break;
-      for (std::int64_t row = 0; row < rows; ++row) {
-        const Real* bias = task.bias + (done + row / group) * task.bias_stride;
-        if (bias[irregular.row] != minus_infinity<Real>)
-          weighted.row(row) += scores(row, irregular.row) * irregular.value;
-      }
+      const auto place = std::lower_bound(run.keys.begin(), run.keys.end(), irregular.row);
+      if (place == run.keys.end() || *place != irregular.row) continue;
+      for (std::int64_t row = 0; row < rows; ++row)
+        if (bias_of(row)[irregular.row] != minus_infinity<Real>)
+          weighted.row(row) += scores(row, place - run.keys.begin()) * irregular.value;
     }
     for (std::int64_t row = 0; row < rows; ++row) {
       const std::int64_t head_row = (first_token + row / group) * into.num_heads + kv_head * group + row % group;

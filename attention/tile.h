@@ -72,10 +72,13 @@ struct TileScratch {
   static constexpr std::int64_t max_scores = 1 << 20;
   std::vector<Real> scores;    ///< (rows, keys)
   std::vector<Real> weighted;  ///< (rows, channel of V)
+  std::vector<Real> keys;      ///< (keys, channel of K), where those that are seen lie apart in the tile
+  std::vector<Real> values;    ///< (keys, channel of V), of the same
 };
 
 /// Attention of query rows over a tile, merged into the partial results of the query heads of `kv_head`.
-/// A key with bias -inf is not read into the result, whatever its K and V hold. Source: vllm-gaudi PR 784.
+/// A key with bias -inf is not read into the result, whatever its K and V hold, and one that no token of a few sees
+/// costs these no product. Source: vllm-gaudi PR 784.
 template <class Real>
 void attend(const RowMatrix<Real>& queries, const KeyValueTile<Real>& tile, const TileTask<Real>& task,
             std::int64_t kv_head, TileScratch<Real>& scratch, Partial<Real>& into);

@@ -137,16 +137,20 @@ class UnifiedRun {
     };
     const std::int64_t tokens = inputs_.num_tokens(), heads = inputs_.num_query_heads;
     add("queries", {tokens, heads, inputs_.head_size_k()});
-    std::int64_t tile_keys = 0, scores = 0, weighted = 0;
+    std::int64_t tile_keys = 0, scores = 0, weighted = 0, keys = 0, values = 0;
     for (const TileRoom& room : rooms_) {
       tile_keys += room.tile_keys;
       scores += std::ssize(room.scratch.scores);
       weighted += std::ssize(room.scratch.weighted);
+      keys += std::ssize(room.scratch.keys);
+      values += std::ssize(room.scratch.values);
     }
     add("key_tile", {tile_keys, inputs_.head_size_k()});
     add("value_tile", {tile_keys, inputs_.head_size_v()});
     add("scores", {scores});
     add("weighted_values", {weighted});
+    add("keys_in_a_row", {keys});
+    add("values_in_a_row", {values});
     add("partial_results", {static_cast<std::int64_t>(parts_.size()), tokens, heads, inputs_.head_size_v() + 2});
   }
 

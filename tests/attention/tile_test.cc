@@ -66,5 +66,35 @@ TEST_CASE("edge: a row of V that is not finite is kept apart and added where it 
   CHECK(output.lse[1] == doctest::Approx(std::log(2.0)));
 }
 
+TEST_CASE("tokens that see other keys go through products of their own, and keys that none sees through none") {
+  constexpr std::int64_t keys = 48;
+  KeyValueTile<double> tile;
+  tile.reset(keys, 1, 1);
+  std::vector<double> bias(2 * keys, -INFINITY);
+  for (std::int64_t key = 0; key < keys; ++key) {
+    const float none[] = {0}, value[] = {static_cast<float>(key)};
+    tile.set_row(key, none, value);
+    // Every third key is the first token's, the next that of the second, the last nobody's.
+    if (key % 3 < 2) bias[key % 3 * keys + key] = 0;
+  }
+  RowMatrix<double> queries(2, 1);
+  queries.setOnes();
+  Partial<double> partial(2, 1, 1);
+  TileScratch<double> scratch;
+  attend<double>(queries, tile, {0, 2, keys, bias.data(), keys}, 0, scratch, partial);
+  CHECK(finish(partial).out == std::vector<double>{22.5, 23.5});
+  CHECK(scratch.scores.size() == keys / 3);
+  CHECK(scratch.keys.size() == keys / 3);
+
+  // Two that see the same go together, and where no key lies between, the tile is read in place.
+  std::fill(bias.begin(), bias.end(), 0.0);
+  TileScratch<double> together;
+  Partial<double> all(2, 1, 1);
+  attend<double>(queries, tile, {0, 2, keys, bias.data(), keys}, 0, together, all);
+  CHECK(finish(all).out == std::vector<double>{23.5, 23.5});
+  CHECK(together.scores.size() == 2 * keys);
+  CHECK(together.keys.empty());
+}
+
 }  // namespace
 }  // namespace hybridkv::test

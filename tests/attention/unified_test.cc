@@ -142,20 +142,20 @@ TEST_CASE("edge: scores of 10,000 stay finite, a token may see every key of its 
 }
 
 TEST_CASE("edge: more scores than the scratch holds are computed in pieces") {
-  const Batch batch = random_batch({.query_lens = {600, 1}, .context_lens = {1400, 1999}, .is_decode = {false, true},
-                                    .shared_prefix_blocks = 87, .head_size_k = 8, .head_size_v = 8},
+  const Batch batch = random_batch({.query_lens = {64, 1}, .context_lens = {20000, 20000}, .is_decode = {false, true},
+                                    .shared_prefix_blocks = 1250, .head_size_k = 8, .head_size_v = 8},
                                    8);
   const AttentionOutput<double> expected = reference(batch);
   for (const SharedBiasMode mode : {SharedBiasMode::full, SharedBiasMode::chunked}) {
-    const auto result = unified<double>(batch, {.shared_bias = mode});
+    const auto result = unified<double>(batch, {.shared_bias = mode, .chunk_blocks = 1249});
     CHECK(largest_error(result.output, expected) <= fp64_tolerance);
     const std::int64_t scores = bytes_of(result.memory.scratch, "scores");
     CHECK(scores <= (std::int64_t{1} << 20) * 8);
     CHECK(scores > (std::int64_t{1} << 19) * 8);
-    CHECK(bytes_of(result.memory.scratch, "partial_results") == 601 * 4 * (8 + 2) * 8);
+    CHECK(bytes_of(result.memory.scratch, "partial_results") == 65 * 4 * (8 + 2) * 8);
   }
   const auto offline = unified<double>(batch, {.merge = MergeMode::offline});
-  CHECK(bytes_of(offline.memory.scratch, "partial_results") == 3 * 601 * 4 * (8 + 2) * 8);
+  CHECK(bytes_of(offline.memory.scratch, "partial_results") == 3 * 65 * 4 * (8 + 2) * 8);
 }
 
 TEST_CASE("edge: an empty batch gives an empty result, bad options and inputs are refused") {

@@ -55,7 +55,7 @@ std::pair<Real, Real> to_weights(std::span<Real> scores, const Real* bias, std::
 }
 
 /// Query tokens that go through the products together, and the keys that one of them sees, ascending.
-struct TokenRun {
+struct TileRun {
   std::int64_t tokens = 0;
   std::vector<std::int64_t> keys;
 };
@@ -64,13 +64,13 @@ struct TokenRun {
 /// all cost less than its own apart: tokens of one request see nearly the same keys, those of two requests of a
 /// batch hardly any in common. Pre: `first` is a token of the task.
 template <class Real>
-TokenRun run_from(std::int64_t first, const TileTask<Real>& task, std::int64_t group) {
+TileRun run_from(std::int64_t first, const TileTask<Real>& task, std::int64_t group) {
   constexpr std::int64_t most_tokens = 64;
   constexpr std::int64_t rows_to_fetch = 16;  // A row of K and V that is fetched costs about so many products with it.
   std::vector<std::uint8_t> seen(task.num_keys, 0);
   const std::int64_t fit = std::max<std::int64_t>(1, TileScratch<Real>::max_scores / (group * task.num_keys));
   const std::int64_t most = std::min({most_tokens, task.num_tokens - first, fit});
-  TokenRun run;
+  TileRun run;
   std::int64_t num_seen = 0;
   for (; run.tokens < most; ++run.tokens) {
     const Real* bias = task.bias + (first + run.tokens) * task.bias_stride;
@@ -168,7 +168,7 @@ void attend(const RowMatrix<Real>& queries, const KeyValueTile<Real>& tile, cons
   const std::int64_t group = queries.rows() / into.num_tokens;
   expects(task.num_keys <= tile.key.rows(), "the tile holds the keys");
   if (task.num_keys == 0) return;
-  TokenRun run;
+  TileRun run;
   for (std::int64_t done = 0; done < task.num_tokens; done += run.tokens) {
     run = run_from(done, task, group);
     if (run.keys.empty()) continue;

@@ -6,8 +6,10 @@
 #include <optional>
 
 #include "ask/asked_number.h"
+#include "ask/clock/step_answer.h"
 #include "ask/kernels/kernel_fit.h"
 #include "ask/plan.h"
+#include "cli/clock_options.h"
 #include "cli/commands.h"
 #include "cli/engine_command.h"
 #include "cli/engine_words.h"
@@ -20,6 +22,8 @@
 #include "report/plan/explain_report.h"
 #include "report/plan/plan_json.h"
 #include "report/plan/plan_report.h"
+#include "report/replay/step_report.h"
+#include "scenarios/step_words.h"
 
 namespace hybridkv {
 
@@ -30,8 +34,18 @@ struct PlanOptions {
   std::string number;  ///< that explain is asked for; empty: every number
   std::vector<std::string> kernels;  ///< files of their cards, for plan
   std::vector<KernelCard> cards;     ///< the same, read
+  ClockOptions clock;                ///< for a step, that explain is asked for
+  std::string step;
   OutputOptions output;
 };
+
+/// Throws InputError for a step without a GPU, and for flags of its clock without a step.
+void refuse_without_step(const PlanOptions& options) {
+  const ClockOptions& clock = options.clock;
+  if (options.step.empty() && !(clock.gpu.empty() && clock.clock.empty() && clock.gpus == 0))
+    throw InputError("--gpu, --gpus and --clock say how long a step takes; name it by --step, "
+                     "\"64 x decode behind 8k\"");
+}
 
 /// Takes a text piece by piece.
 using Write = std::function<void(const std::string&)>;
@@ -52,12 +66,15 @@ void add_planning_command(CLI::App& app, CommandAction& action, const char* name
   command->callback([options, &action, answer] {
     action = [options, answer] {
       options->cards = read_kernel_cards(options->kernels);
-      if (options->scenario.engines.empty())
-        return answer(read_scenario(options->scenario), *options, write_output);
+      refuse_without_step(*options);
+      const auto read = [&](const ScenarioOptions& scenario) {
+        return options->step.empty() ? read_scenario(scenario) : read_scenario_on(scenario, options->clock);
+      };
+      if (options->scenario.engines.empty()) return answer(read(options->scenario), *options, write_output);
       int worst = exit_fine;
       write_answers(options->scenario, options->output, [&](const ScenarioOptions& one) {
         std::string text;
-        worst = std::max(worst, answer(read_scenario(one), *options, [&](const std::string& piece) { text += piece; }));
+        worst = std::max(worst, answer(read(one), *options, [&](const std::string& piece) { text += piece; }));
         return text;
       });
       return worst;
@@ -104,6 +121,15 @@ void add_number(CLI::App& command, PlanOptions& options) {
                             [](const std::string& word) { return asked_number(word).has_value(); }});
 }
 
+void add_number_and_step(CLI::App& command, PlanOptions& options) {
+  add_number(command, options);
+  command.add_option("--step", options.step,
+                     "where this step of a server spends its time: \"64 x decode behind 8k + prompt 2k behind 10k\"; "
+                     "takes --gpu")
+      ->type_name("STEP");
+  add_served_options(command, options.clock);
+}
+
 void add_kernels(CLI::App& command, PlanOptions& options) { add_kernels_option(command, options.kernels); }
 
 /// Of a command that was pasted; nothing where none was, or where several engines answer, each with its own settings.
@@ -113,7 +139,17 @@ std::optional<FlagEffects> effects_of_flags(const Scenario& scenario, const Plan
   return flag_effects(scenario, flags);
 }
 
+int print_step(const PlanOptions& options, const Scenario& scenario, const Write& write) {
+  if (!options.number.empty()) throw InputError("--step explains a step, and NUMBER a number; ask one of them");
+  if (!scenario.simulate.clock.is_asked())
+    throw InputError("--step takes its time on a GPU; say on which by --gpu NAME");
+  write(render_step(step_answer(scenario, scenario.simulate.clock.served, read_step(options.step)),
+                    options.output.format(), options.output.style()));
+  return exit_fine;
+}
+
 int print_derivations(const Scenario& scenario, const PlanOptions& options, const Write& write) {
+  if (!options.step.empty()) return print_step(options, scenario, write);
   // All are checked before anything is written.
   const PlanSet checked = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::summary);
   const auto plan_at = [&](std::size_t i) { return plan_pack(scenario, i, PlanDetail::derived); };
@@ -158,8 +194,10 @@ void add_explain_command(CLI::App& app, CommandAction& action) {
                        "  hybridkv explain qwen3.5-397b 2096 --pack 1\n"
                        "  hybridkv explain 1,088 --memory 20G -- {command} Qwen/Qwen3.5-9B -tp 2 \\\n"
                        "      --max-model-len 32K --kv-cache-dtype fp8\n"
-                       "  hybridkv explain my.yaml --pack 4 --format markdown",
-                       add_number, print_derivations);
+                       "  hybridkv explain my.yaml --pack 4 --format markdown\n"
+                       "  hybridkv explain Qwen3.5-35B-A3B --max-model-len 32k --gpu H200 \\\n"
+                       "      --step \"64 x decode behind 8k + prompt 2k behind 10k\"",
+                       add_number_and_step, print_derivations);
 }
 
 }  // namespace hybridkv

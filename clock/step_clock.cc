@@ -4,42 +4,26 @@
 #include <cmath>
 #include <numeric>
 
+#include "clock/clock_constants.h"
+
 namespace hybridkv {
 
 namespace {
-
-/// Attention reaches this share of what dense products do.
-constexpr double attention_share = 0.7;
-
-/// A chunked scan of a delta rule starts with this, whatever its length, and a token costs at least that.
-/// Source: kernel tables of aiconfigurator (SGLang 0.5.14, shapes of Qwen3.5-397B) for H200, B200 and B300.
-constexpr double scan_start_seconds = 37e-6;
-constexpr double scan_token_seconds = 37e-9;
-constexpr double scan_head_elements = 128 * 128;
-
-/// Outside the graph a layer with latents, and one with states, launches so many times more than another layer does.
-/// Found on published runs, as the next two: Kimi-K2.5 and DeepSeek-R1, and Qwen3.5, beside Llama and gpt-oss in steps
-/// with prompts.
-constexpr double eager_latent_layers = 4;
-constexpr double eager_state_layers = 1;
-/// Launches of a layer of experts in 4 bits, beside those of fp8 and bf16: fused where the GPU multiplies in 4 bits
-/// (nvfp4 and mxfp4 on Blackwell), and with kernels that unpack where it does not (int4, mxfp4 on Hopper).
-constexpr double fused_experts = 0.4;
-constexpr double unpacked_experts = 1.5;
-
-double expert_kernels(const ClockModel& model, const GpuSpeed& gpu) {
-  if (model.expert.bytes >= 1) return 1;
-  return gpu.fp4_flops > 0 && model.expert.type != ComputeType::bf16 ? fused_experts : unpacked_experts;
-}
-
-/// Bytes of an element that is sent to the rank of its expert, in 8 bits, and comes back in 16.
-constexpr double sent_bytes = 1, returned_bytes = 2;
 
 double taken(const OperatorWork& work, double flop_eff, double byte_eff) {
   return std::max(work.flop_seconds / flop_eff, work.byte_seconds / byte_eff);
 }
 
 }  // namespace
+
+double expert_launches(const ClockModel& model, const GpuSpeed& gpu) {
+  if (model.expert.bytes >= 1) return 1;
+  return gpu.fp4_flops > 0 && model.expert.type != ComputeType::bf16 ? fused_experts : unpacked_experts;
+}
+
+double scanned_token_seconds(const StateWork& layers, const GpuSpeed& gpu) {
+  return std::max(scan_token_seconds, gpu.scan_head_seconds * layers.recurrence / scan_head_elements);
+}
 
 double StepParts::total() const { return std::accumulate(seconds_.begin(), seconds_.end(), 0.0); }
 
@@ -56,6 +40,13 @@ StepClock::StepClock(const ClockModel& model, const ClockSplit& split, const Gpu
     if (layers.window == 0 || std::find(windows_.begin(), windows_.end(), layers.window) != windows_.end()) continue;
     windows_[std::min(next++, most_windows - 1)] = layers.window;
   }
+}
+
+StepReads StepClock::read_by(const AttentionWork& layers, const StepBatch& batch) const {
+  if (layers.window == 0) return {batch.prompt_pairs, batch.prompt_context, batch.decode_context};
+  const auto at = static_cast<std::size_t>(std::find(windows_.begin(), windows_.end() - 1, layers.window) -
+                                           windows_.begin());
+  return {batch.window_pairs[at], batch.window_context[at], batch.window_decode[at]};
 }
 
 StepWorkload StepClock::workload(const StepBatch& batch) const {
@@ -78,14 +69,7 @@ StepWorkload StepClock::workload(const StepBatch& batch) const {
   if (batch.sampled > 0)
     work.vocabulary = {2 * head * batch.sampled / gpu_.flops(ComputeType::bf16), 2 * head / bandwidth};
   for (const AttentionWork& layers : model_.attention) {
-    double pairs = batch.prompt_pairs, context = batch.prompt_context, decoded = batch.decode_context;
-    if (layers.window > 0) {
-      const auto at = static_cast<std::size_t>(std::find(windows_.begin(), windows_.end() - 1, layers.window) -
-                                               windows_.begin());
-      pairs = batch.window_pairs[at];
-      context = batch.window_context[at];
-      decoded = batch.window_decode[at];
-    }
+    const auto [pairs, context, decoded] = read_by(layers, batch);
     const auto number = static_cast<double>(layers.layers);
     const double token_bytes = layers.token_bytes * number;
     const double peak = gpu_.flops(ComputeType::bf16) * ranks / number;
@@ -101,15 +85,13 @@ StepWorkload StepClock::workload(const StepBatch& batch) const {
         2 * layers.state_bytes * number * (batch.decoding + batch.prompts + batch.copied_states) / bandwidth;
     work.mixer_layers += number;
     if (batch.prompt_tokens > 0) {
-      const double token =
-          std::max(scan_token_seconds, gpu_.scan_head_seconds * layers.recurrence / scan_head_elements);
-      work.scan_seconds += number * (scan_start_seconds + batch.prompt_tokens * token);
+      work.scan_seconds += number * (scan_start_seconds + batch.prompt_tokens * scanned_token_seconds(layers, gpu_));
     }
   }
   work.layers = static_cast<double>(model_.layers);
   const auto latent_layers = static_cast<double>(model_.latent_layers);
   work.mixer_layers += latent_layers;
-  work.moe_layers = static_cast<double>(model_.moe_layers) * expert_kernels(model_, gpu_);
+  work.moe_layers = static_cast<double>(model_.moe_layers) * expert_launches(model_, gpu_);
   work.quant_layers = model_.dense.quantises_activations() || model_.expert.quantises_activations() ? work.layers : 0;
   if (batch.prompt_tokens > 0)
     work.eager_layers =
@@ -140,20 +122,24 @@ void StepClock::add_collectives(StepWorkload& work, double rows) const {
       exchanges * rows / ranks * reached * hidden * (sent_bytes + returned_bytes) * (gpus - 1) / gpus / rate;
 }
 
-// A drafter is taken to be one more layer of the model, with attention where the model has any, and the head: it runs
-// once for each draft, on one row of every sequence.
-void StepClock::add_drafter(StepWorkload& work, const StepBatch& batch) const {
-  StepBatch one;
+DraftPass StepClock::draft_pass(const StepBatch& batch) const {
+  DraftPass pass;
+  StepBatch& one = pass.batch;
   one.decoding = one.decode_rows = one.sampled = batch.decoding;
   one.decode_context = batch.decode_context;
   one.window_decode = batch.window_decode;
   one.elsewhere_rows = batch.decode_rows > 0 ? batch.elsewhere_rows * batch.decoding / batch.rows() : 0;
-  const StepWorkload model = workload(one);
-  const double passes = batch.draft_passes;
   std::int64_t attention = 0;
   for (const AttentionWork& layers : model_.attention) attention += layers.layers;
-  const double of_layers = passes / static_cast<double>(std::max<std::int64_t>(1, model_.layers));
-  const double of_attention = passes / static_cast<double>(std::max<std::int64_t>(1, attention));
+  pass.of_layers = batch.draft_passes / static_cast<double>(std::max<std::int64_t>(1, model_.layers));
+  pass.of_attention = batch.draft_passes / static_cast<double>(std::max<std::int64_t>(1, attention));
+  return pass;
+}
+
+void StepClock::add_drafter(StepWorkload& work, const StepBatch& batch) const {
+  const auto [one, of_layers, of_attention] = draft_pass(batch);
+  const StepWorkload model = workload(one);
+  const double passes = batch.draft_passes;
   const auto add = [](OperatorWork& to, const OperatorWork& from, double share) {
     to.flop_seconds += from.flop_seconds * share;
     to.byte_seconds += from.byte_seconds * share;

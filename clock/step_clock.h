@@ -60,6 +60,21 @@ struct StepWorkload {
   double loaded_seconds = 0;
 };
 
+/// What layers of attention read in a step: all of it, or what lies in their window.
+struct StepReads {
+  double pairs = 0;    ///< of queries and keys of prompts
+  double context = 0;  ///< tokens behind and of prompts
+  double decoded = 0;  ///< tokens that sequences which generate read
+};
+
+/// The drafts of a step. A drafter is taken to be one more layer of the model, with attention where the model has any,
+/// and the head: it runs once for each draft, on one row of every sequence.
+struct DraftPass {
+  StepBatch batch;          ///< of one run of it
+  double of_layers = 0;     ///< its runs, as a share of all layers of the model
+  double of_attention = 0;  ///< of those with attention
+};
+
 /// Seconds of each part of a step; their sum is the step.
 class StepParts {
  public:
@@ -79,6 +94,8 @@ class StepClock {
   StepClock(const ClockModel& model, const ClockSplit& split, const GpuSpeed& gpu, const Coefficients& coefficients);
 
   StepWorkload workload(const StepBatch& batch) const;
+  StepReads read_by(const AttentionWork& layers, const StepBatch& batch) const;
+  DraftPass draft_pass(const StepBatch& batch) const;
   StepParts parts(const StepBatch& batch) const { return parts_of(workload(batch), coefficients_); }
   double seconds(const StepBatch& batch) const { return seconds_of(workload(batch), coefficients_); }
   /// From the end of a step to the client, once a request.
@@ -108,5 +125,11 @@ class StepClock {
 
 /// Distinct experts of a layer that `tokens` tokens touch where each takes `per_token` of `experts` at random.
 double distinct_experts(double experts, double per_token, double tokens);
+
+/// Launches of a layer of experts, where one in fp8 or bf16 has 1.
+double expert_launches(const ClockModel& model, const GpuSpeed& gpu);
+
+/// Of a token of a prompt in the chunked scan of one of these layers.
+double scanned_token_seconds(const StateWork& layers, const GpuSpeed& gpu);
 
 }  // namespace hybridkv

@@ -4,7 +4,7 @@
 
 namespace hybridkv {
 
-StepBatch forward_batch(const StepShape& shape, const std::array<std::int64_t, most_windows>& windows) {
+StepBatch served_batch(const StepShape& shape, const std::array<std::int64_t, most_windows>& windows) {
   StepBatch batch;
   for (const ShapePart& part : shape.parts)
     for (std::int64_t i = 0; i < part.count; ++i) {
@@ -14,6 +14,12 @@ StepBatch forward_batch(const StepShape& shape, const std::array<std::int64_t, m
       else
         add_prompt(batch, static_cast<double>(part.query), context, windows);
     }
+  batch.sampled += batch.prompts;
+  return batch;
+}
+
+StepBatch forward_batch(const StepShape& shape, const std::array<std::int64_t, most_windows>& windows) {
+  StepBatch batch = served_batch(shape, windows);
   // The drafter runs by itself, behind the pass that is measured.
   batch.sampled = batch.draft_passes = 0;
   return batch;

@@ -28,6 +28,9 @@ struct StepShape {
   bool operator==(const StepShape&) const = default;
 };
 
+/// What such a step computes in a server, where every prompt ends in it: one token is sampled of each.
+StepBatch served_batch(const StepShape& shape, const std::array<std::int64_t, most_windows>& windows);
+
 /// What such a step computes, without the head of the model: a forward pass alone samples nothing.
 StepBatch forward_batch(const StepShape& shape, const std::array<std::int64_t, most_windows>& windows);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -164,6 +165,28 @@ TEST_CASE("edge: flags of a clock that cannot be are refused, with a way out") {
   require_refused("simulate --model Qwen3.5-4B --max-model-len 32k --gpu H300", "H200");
   require_refused("simulate --block-size 528 --num-blocks 100 --gpu H200", "needs a model");
   require_refused("simulate " + model + "--clock '" HYBRIDKV_TEST_DATA "/clock/bench_short.json'", "is no clock");
+}
+
+TEST_CASE("golden: explain derives a step, whose parts sum up to it and whose products to the parts") {
+  const std::string explain = "explain " + model + "--step '64 x decode behind 8k + prompt 2k behind 10k found' ";
+  const nlohmann::json json = nlohmann::json::parse(run_program(explain + "--format json").output);
+  CHECK(json["step"] == "64 x decode 1 behind 8192 + prompt 2048 behind 10240 found");
+  double step = 0;
+  for (const nlohmann::json& part : json["parts"]) {
+    CAPTURE(part.dump());
+    step += part["seconds"].get<double>();
+    std::map<std::string, double> of;
+    for (const nlohmann::json& term : part["terms"])
+      of[term["of"].get<std::string>()] += term["seconds"].get<double>();
+    CHECK(std::max(of["flops"], of["bytes"]) + of["time"] == doctest::Approx(part["seconds"].get<double>()));
+  }
+  CHECK(step == doctest::Approx(json["seconds"].get<double>()));
+
+  require_refused("explain " + model + "--step '64 x decod behind 8k'", "did you mean 'decode'?");
+  require_refused("explain " + model, "name it by --step");
+  require_refused("explain Qwen3.5-4B --memory 20G --max-model-len 32k --step 'prompt 5'",
+                  "say on which by --gpu NAME");
+  require_refused(explain + "2096", "ask one of them");
 }
 
 TEST_CASE("golden: calibrate says which tests to run, takes their results, and its clock is taken back") {

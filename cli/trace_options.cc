@@ -109,6 +109,8 @@ void add_driver_options(CLI::App& command, ScenarioOptions& options) {
           "one_at_a_time (the default), closed_loop (--in-flight) or open_loop (by timestamps)");
   add_key(command, options, "--in-flight", "K",
           "closed loop: requests in flight (default: 64)");
+  add_key(command, options, "--think-seconds", "S",
+          "closed loop of users: from the end of a request to the next (default: 0)");
   add_key(command, options, "--prefill-seconds", "S",
           "time of a prefill token (default: 5e-5)");
   add_key(command, options, "--decode-seconds", "S",

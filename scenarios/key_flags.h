@@ -36,6 +36,7 @@ inline constexpr std::array replay_flags{
     KeyFlag{"--requests", "simulate.trace.max_requests"},
     KeyFlag{"--driver", "simulate.driver"},
     KeyFlag{"--in-flight", "simulate.in_flight"},
+    KeyFlag{"--think-seconds", "simulate.think_seconds"},
     KeyFlag{"--prefill-seconds", "simulate.cost.per_prefill_token"},
     KeyFlag{"--decode-seconds", "simulate.cost.per_decode_step"},
     KeyFlag{"--copy-seconds", "simulate.cost.per_copied_state"},

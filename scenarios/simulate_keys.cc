@@ -301,6 +301,9 @@ void add_driver_keys(Section<SimulateRequest>& keys) {
   });
   keys.integer_by(count("in_flight", "closed loop: requests waiting and running together; default 64"),
                   [](SimulateRequest& request, std::int64_t value) { request.driver.in_flight = value; });
+  keys.number_by(key("think_seconds", "closed loop: seconds from the end of a request to the next one of that user, so "
+                                      "that in_flight counts users; default 0"),
+                 [](SimulateRequest& request, double value) { request.driver.think_seconds = value; });
   KeyInfo cost = key("cost", cost_keys().info().doc);
   cost.type = ValueType::section;
   cost.section = &cost_keys().info();

@@ -553,6 +553,7 @@ class Keys(TypedDict, total=False):
     trace: Path | Mapping[str, Any]
     driver: Any
     in_flight: Any
+    think_seconds: Any
     cost: Any
     clock: Any
     fleet: Any

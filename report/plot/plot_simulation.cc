@@ -30,7 +30,7 @@ std::string replay_notes(const SimulationStats& stats) {
 /// How requests come, for below a title. Pre: they run beside each other.
 std::string arrival_text(const DriverSpec& driver) {
   if (driver.kind == DriverKind::open_loop) return "requests by their timestamps";
-  return fmt::format("{} in flight", human_plural(driver.in_flight, "request"));
+  return in_flight_text(driver);
 }
 
 /// In percent; nothing where the pool is too small for a request of the trace, which says nothing of hits.

@@ -46,9 +46,15 @@ std::string overload_text(const QueueOverload& overload) {
                      human_count(overload.waiting), human_count(overload.running));
 }
 
+std::string in_flight_text(const DriverSpec& driver) {
+  if (driver.think_seconds == 0) return human_plural(driver.in_flight, "request") + " in flight";
+  return fmt::format("{} who think for {} s between their requests", human_plural(driver.in_flight, "user"),
+                     driver.think_seconds);
+}
+
 std::string driver_sentence(const DriverSpec& driver) {
   if (driver.kind == DriverKind::closed_loop)
-    return fmt::format("{} in flight, prefill and decode", human_plural(driver.in_flight, "request"));
+    return in_flight_text(driver) + ", prefill and decode";
   if (driver.kind == DriverKind::open_loop) return "by the timestamps of the trace, prefill and decode";
   return "one request at a time, prefill only";
 }

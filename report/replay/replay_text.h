@@ -21,6 +21,9 @@ std::string modelled_names_sentence(std::span<const std::string> rules);
 /// empty: as engines do.
 std::string policy_text(const SchedulerSettings& settings);
 
+/// Of a closed loop, "64 requests in flight", or "64 users who think for 5 s between their requests".
+std::string in_flight_text(const DriverSpec& driver);
+
 /// How requests come, "64 requests in flight, prefill and decode".
 std::string driver_sentence(const DriverSpec& driver);
 

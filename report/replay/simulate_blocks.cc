@@ -36,9 +36,8 @@ std::string block_driver_text(const DriverSpec& driver) {
   switch (driver.kind) {
     case DriverKind::one_at_a_time: return "one request at a time in the order of the trace, prefill only";
     case DriverKind::closed_loop:
-      if (driver.clock)
-        return fmt::format("closed loop, {} in flight, by a clock", human_plural(driver.in_flight, "request"));
-      return fmt::format("closed loop, {} in flight, prefill and decode", human_plural(driver.in_flight, "request"));
+      return fmt::format("closed loop, {}, {}", in_flight_text(driver),
+                         driver.clock ? "by a clock" : "prefill and decode");
     case DriverKind::open_loop:
       if (driver.clock)
         return driver.rate == 1 ? "open loop by timestamps, by a clock"

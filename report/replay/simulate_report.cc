@@ -79,7 +79,8 @@ Document simulate_report(const SimulateAnswer& answer) {
   if (answer.timed && !std::holds_alternative<SimulationStats>(answer.caches.front().index))
     facts.entries.emplace_back("times", answer.driver.kind == DriverKind::open_loop
                                             ? "requests come by timestamps, with what was found of each so"
-                                            : "requests come in a closed loop, with what was found of each so");
+                                            : fmt::format("closed loop, {}, with what was found of each so",
+                                                          in_flight_text(answer.driver)));
   if (answer.bad_lines > 0) facts.entries.emplace_back("skipped", human_plural(answer.bad_lines, "damaged line"));
   document.blocks.emplace_back(std::move(facts));
   if (answer.timed) add_times(document, answer);

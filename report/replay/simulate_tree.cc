@@ -94,9 +94,8 @@ std::string host_tier_text(const TreeStats& stats) {
                      human_count(stats.loaded_tokens), human_count(stats.loaded_states));
 }
 
-std::string driver_text(const TreeStats& stats) {
-  if (stats.in_flight > 1)
-    return fmt::format("closed loop, {} in flight, prefill and decode", human_plural(stats.in_flight, "request"));
+std::string tree_driver_text(const TreeStats& stats, const DriverSpec& driver) {
+  if (stats.in_flight > 1) return fmt::format("closed loop, {}, prefill and decode", in_flight_text(driver));
   return stats.settings.decodes ? "one request at a time in the order of the trace, prefill and decode"
                                 : "one request at a time in the order of the trace, prefill only";
 }
@@ -118,7 +117,7 @@ std::vector<std::pair<std::string, std::string>> tree_facts(const SimulateAnswer
                           first.decodes ? fmt::format(", every {} of a decode", human_count(first.decode_grid()))
                                         : std::string());
   std::vector<std::pair<std::string, std::string>> facts{
-      {"driver", driver_text(Tree::stats_of(answer.caches.front()))},
+      {"driver", tree_driver_text(Tree::stats_of(answer.caches.front()), answer.driver)},
       {"states", states},
       {"chunks", fmt::format("of at most {} tokens", human_count(first.chunk_tokens))}};
   for (const ReplayedCache& cache : answer.caches)

@@ -11,6 +11,12 @@ namespace hybridkv {
 void check_driver(const DriverSpec& driver) {
   if (driver.in_flight < 1)
     throw SpecError("driver.in_flight", fmt::format("must be at least 1, is {}", driver.in_flight));
+  if (!(driver.think_seconds >= 0 && driver.think_seconds < 1e9))
+    throw SpecError("driver.think_seconds",
+                    fmt::format("is a number of seconds >= 0, not {}", driver.think_seconds));
+  if (driver.think_seconds > 0 && driver.kind != DriverKind::closed_loop)
+    throw SpecError("driver.think_seconds",
+                    "users who think send one request after the other; take driver closed_loop");
   const CostModel& cost = driver.cost;
   for (const auto& [value, name] : {std::pair{cost.per_prefill_token, "per_prefill_token"},
                                     std::pair{cost.per_decode_step, "per_decode_step"},

@@ -16,7 +16,7 @@ namespace hybridkv {
 /// How requests reach the engine.
 enum class DriverKind {
   one_at_a_time,  ///< prefill only, each request to its end before the next: what the replays of real engines did
-  closed_loop,    ///< a fixed number in flight; prefill and decode share the budget of a step
+  closed_loop,    ///< a fixed number of users, in flight or thinking; prefill and decode share the budget of a step
   open_loop,      ///< by the timestamps and dependencies of the trace, time advancing by the cost model
 };
 inline constexpr auto driver_kind_names = std::to_array<Named<DriverKind>>(
@@ -53,6 +53,7 @@ struct DriverSpec {
   ServiceLimits limits;
   double rate = 1;             ///< open loop: requests come so many times as fast as the trace says, > 0
   double slowness = 1;         ///< steps take so many times as long, > 0
+  double think_seconds = 0;    ///< closed loop: from the end of a user's request to the next one, >= 0
   bool operator==(const DriverSpec&) const = default;
 };
 

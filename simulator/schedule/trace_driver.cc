@@ -163,7 +163,7 @@ double TraceDriver::now(const Replica* behind) const {
 void TraceDriver::ended(std::int64_t index, double seconds) {
   if (goes_on && goes_on(index, seconds)) return;
   if (driver_.kind == DriverKind::open_loop) waiting_.ended(index, seconds);
-  else free_.push(seconds);
+  else free_.push(seconds + driver_.think_seconds);
 }
 
 void TraceDriver::finish() {

@@ -19,8 +19,8 @@ namespace hybridkv {
 ///
 /// Every replica has its own time, the end of its last step. The one furthest behind takes the next step, so that a
 /// request that comes at a time finds no replica with a step that began later. Of a closed loop each user sends the
-/// next request of the trace when the one before has ended. A request may go on at another replica once it has ended at
-/// one. Deterministic.
+/// next request of the trace when the one before has ended and the user has thought about it. A request may go on at
+/// another replica once it has ended at one. Deterministic.
 class TraceDriver {
  public:
   /// The place of the replica that is to take the request, told in order of time.
@@ -76,7 +76,7 @@ class TraceDriver {
   bool keeps_prompts_ = false;  // of requests that wait for others
   DependencyQueue waiting_;     // of the open loop
   std::int64_t fresh_users_ = 1;  // of the closed loop, who have sent nothing yet
-  std::priority_queue<double, std::vector<double>, std::greater<>> free_;  // when others' last request ended
+  std::priority_queue<double, std::vector<double>, std::greater<>> free_;  // when others send their next request
   double idle_until_ = 0;
   double last_arrival_ = 0;
 };

@@ -46,6 +46,7 @@ TEST_CASE("golden: every key sets its field") {
   request.trace.skip_bad_lines = true;
   request.trace.max_requests = 12;
   request.driver = {DriverKind::open_loop, 3, {0.5, 0.25, 2e-3}};
+  request.driver.think_seconds = 1.5;
   request.upper_bounds = true;
   request.losses = true;
   request.scheduler.branch_point = false;
@@ -66,7 +67,8 @@ TEST_CASE("golden: every key sets its field") {
   request.host_write = HostWrite::write_through;
   request.host_gb_per_second = 20;
   CHECK(request_of("  trace: {file: folder/./trace.jsonl.zst, form: qwen, skip_bad_lines: true, max_requests: 12}\n"
-                   "  driver: open-loop\n  in_flight: 3\n  upper_bounds: true\n  losses: true\n  branch_point: false\n"
+                   "  driver: open-loop\n  in_flight: 3\n  think_seconds: 1.5\n  upper_bounds: true\n"
+                   "  losses: true\n  branch_point: false\n"
                    "  cost: {per_prefill_token: 0.5, per_decode_step: .25, per_copied_state: 2e-3}\n"
                    "  retention_interval_tokens: 0\n  match_unit_tokens: 16\n  max_num_seqs: 8\n  watermark: 0.125\n"
                    "  acceptance: 0.75\n"

@@ -90,6 +90,36 @@ TEST_CASE("law: a replay without a cache and one whose pools find nothing take t
   }));
 }
 
+TEST_CASE("law: a user who thinks is served as one who does not, and the pauses lie between the requests") {
+  CHECK(rc::check([] {
+    const TraceBatch batch = random_trace();
+    const Founds none(batch.requests.size(), 0);
+    DriverSpec driver = timed(DriverKind::closed_loop);
+    driver.in_flight = 1;
+    const ServedTimes plain = served(driver, batch, none), blocks = *run(roomy(), driver, batch).stats.times;
+    driver.think_seconds = *rc::gen::inRange(1, 100) / 4.0;
+    const double pauses = driver.think_seconds * static_cast<double>(batch.requests.size() - 1);
+    const ServedTimes thinking = served(driver, batch, none), with_blocks = *run(roomy(), driver, batch).stats.times;
+    RC_ASSERT(std::abs(thinking.span_seconds() - plain.span_seconds() - pauses) <= 1e-6 * (1 + pauses));
+    RC_ASSERT(std::abs(with_blocks.span_seconds() - blocks.span_seconds() - pauses) <= 1e-6 * (1 + pauses));
+    RC_ASSERT(alike(thinking.end_to_end.mean(), plain.end_to_end.mean()));
+    RC_ASSERT(alike(with_blocks.end_to_end.mean(), blocks.end_to_end.mean()));
+    RC_ASSERT(with_blocks.queueing.mean() == 0);
+  }));
+}
+
+TEST_CASE("law: the more users think, the fewer run beside each other") {
+  CHECK(rc::check([] {
+    const TraceBatch batch = random_trace();
+    DriverSpec driver = timed(DriverKind::closed_loop);
+    const Run busy = run(roomy(), driver, batch);
+    driver.think_seconds = 1e6;  // Only the first request of each user can meet another one.
+    const Run idle = run(roomy(), driver, batch);
+    RC_ASSERT(idle.stats.times->end_to_end.mean() <= busy.stats.times->end_to_end.mean() * (1 + 1e-9));
+    RC_ASSERT(idle.stats.requests == busy.stats.requests);
+  }));
+}
+
 TEST_CASE("law: requests alone are served faster on a faster machine and where more of them was found") {
   CHECK(rc::check([] {
     const TraceBatch batch = random_trace();

@@ -349,6 +349,8 @@ TEST_CASE("edge: unusable settings are refused with the numbers") {
   };
   CHECK_THROWS_WITH_AS(with_seconds(1e9), doctest::Contains("driver.cost.per_copied_state"), SpecError);
   CHECK_THROWS_AS(with_seconds(-1), SpecError);
+  CHECK_THROWS_WITH_AS((Simulation{small(9, 1), {.think_seconds = 5}}), doctest::Contains("take driver closed_loop"),
+                       SpecError);
   CHECK_NOTHROW(with_seconds(0.9e9));
 }
 

@@ -53,7 +53,7 @@ std::vector<AttentionWorkloadSpec> planned_layers(const Scenario& scenario);
 std::vector<AttentionBenchSpec> bench_rows(const BenchQuestion& question);
 
 /// Checks and times the rows in turn; `progress` gets each before it starts. Then measures what the machine can do.
-/// Throws as bench_attention and measure_machine.
+/// Throws as bench_attention.
 BenchAnswer bench(const std::vector<AttentionBenchSpec>& rows,
                   const std::function<void(const AttentionBenchSpec&, std::size_t row)>& progress = {});
 

@@ -43,16 +43,20 @@ std::int64_t bytes_of(MemoryLevel level, std::int64_t threads) {
 
 MachineRates measure_machine(const std::vector<std::int64_t>& threads, ResidentBudget& budget) {
   MachineRates rates;
-  std::int64_t most = 1;
+  const std::int64_t room = budget.limit_bytes() - budget.charged_bytes();
+  std::int64_t most = 0;
   for (const std::int64_t count : threads)
     for (const auto& [level, name] : memory_level_names)
-      if (const std::int64_t bytes = bytes_of(level, count); bytes > 0) {
+      if (const std::int64_t bytes = bytes_of(level, count); bytes > 0 && bytes <= room) {
         rates.reads.push_back({count, level, bytes, 0});
         most = std::max(most, bytes);
       }
-  const ResidentCharge charge(budget, most, "a buffer to measure how fast this machine reads");
-  const StreamingRead read(most);
-  for (MachineRates::Read& each : rates.reads) each.bytes_per_second = read.bytes_per_second(each.bytes, each.threads);
+  if (most > 0) {
+    const ResidentCharge charge(budget, most, "a buffer to measure how fast this machine reads");
+    const StreamingRead read(most);
+    for (MachineRates::Read& each : rates.reads)
+      each.bytes_per_second = read.bytes_per_second(each.bytes, each.threads);
+  }
   for (const std::int64_t count : threads)
     for (const Arithmetic arithmetic : all_arithmetics)
       if (is_available(arithmetic))

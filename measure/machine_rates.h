@@ -36,8 +36,8 @@ struct MachineRates {
 
 /// Measures it for each of these numbers of threads, in a few tenths of a second each. Of a first- and second-level
 /// cache a thread reads half, of the third-level one all together an eighth, but from 16 to 64 MiB, of memory one and a
-/// half times the third-level cache, but from 64 to 512 MiB; a level whose size the system does not tell is left out.
-/// Throws ResourceError where the budget lacks room for the buffer. Pre: each >= 1.
+/// half times the third-level cache, but from 64 to 512 MiB. A level is left out whose size the system does not tell,
+/// or for which the budget has no room. Pre: each >= 1.
 MachineRates measure_machine(const std::vector<std::int64_t>& threads, ResidentBudget& budget);
 
 }  // namespace hybridkv

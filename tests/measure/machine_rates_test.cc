@@ -5,7 +5,6 @@
 #include <chrono>
 #include <vector>
 
-#include "base/error.h"
 #include "measure/best_rate.h"
 #include "measure/machine_peak.h"
 #include "measure/streaming_read.h"
@@ -57,8 +56,15 @@ TEST_CASE("law: a machine computes by the instructions of its fastest path, and 
   for (const MachineRates::Read& read : rates.reads) CHECK(read.bytes_per_second > 0);
   CHECK(rates.reads.back().level == MemoryLevel::memory);
   CHECK(rates.reads.back().threads == 2);
-  ResidentBudget none(1 << 20);
-  CHECK_THROWS_AS(measure_machine({1}, none), ResourceError);
+}
+
+TEST_CASE("edge: where there is no room for a buffer the level is left out, and the rest is measured") {
+  for (const std::int64_t room : {0, 1 << 24}) {
+    ResidentBudget budget(room);
+    const MachineRates rates = measure_machine({1}, budget);
+    for (const MachineRates::Read& read : rates.reads) CHECK(read.bytes <= room);
+    CHECK(rates.peaks.size() >= 2);
+  }
 }
 
 TEST_CASE("law: few bytes are read as whole lines, by any number of threads") {
@@ -69,7 +75,7 @@ TEST_CASE("law: few bytes are read as whole lines, by any number of threads") {
 
 TEST_CASE("law: wider instructions of a type are no slower") {
   if (!is_available(SimdPath::avx2)) return;
-  CHECK(peak_flops_per_second(Arithmetic::fp32_avx2, 1) > 1.5 * peak_flops_per_second(Arithmetic::fp32_plain, 1));
+  CHECK(peak_flops_per_second(Arithmetic::fp32_avx2, 1) > 0.9 * peak_flops_per_second(Arithmetic::fp32_plain, 1));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ import pathlib
 import platform
 import subprocess
 import sys
+import textwrap
 import venv
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -123,8 +124,8 @@ def processor():
 def table(options, best, problems, shown, sides, versions):
     sides = [side for side in sides if side not in problems]
     faults = []
-    lines = ["| work | threads | ours | " + " | ".join(PEERS[side] for side in sides) +
-             " | best peer / ours | roofline | roofline / ours |", "|---|--:|--:|" + "--:|" * (len(sides) + 3)]
+    lines = ["| work | threads | ours | " + "".join(f"{PEERS[side]} | " for side in sides) +
+             "best peer / ours | roofline | roofline / ours |", "|---|--:|--:|" + "--:|" * (len(sides) + 3)]
     for work, dtype in ROWS:
         for threads in options.threads:
             key = (work, dtype, threads)
@@ -139,15 +140,18 @@ def table(options, best, problems, shown, sides, versions):
                      f"{1e3 * roofline:.1f} ms ({bound})", f"{roofline / mine:.2f}"]
             lines.append("| " + " | ".join(cells) + " |")
     lines.append("")
-    for threads in options.threads:
-        rates = [f"{what} {rate:.0f} {'GB/s' if what.startswith('read') else 'GFLOP/s'}"
-                 for (count, what), rate in best.rates.items() if count == threads]
-        lines += [f"{threads} thread{'s' if threads > 1 else ''}: " + ", ".join(rates) + ".", ""]
-    lines += faults
-    lines += [f"{processor()}, instructions of ours: {shown['simd']}; " +
-              ", ".join(f"{name} {version}" for name, version in versions.items()) +
-              f"; best of {options.rounds} alternating rounds."]
-    lines += [f"{PEERS.get(side, side)} is left out: {problem}." for side, problem in problems.items()]
+    counts = [f"{threads} thread{'s' if threads > 1 else ''}" for threads in options.threads]
+    lines += ["| this machine | " + " | ".join(counts) + " |", "|---|" + "--:|" * len(counts)]
+    for what in dict.fromkeys(what for _, what in best.rates):
+        unit = "GB/s" if what.startswith("read") else "GFLOP/s"
+        cells = [f"{best.rates[(threads, what)]:.0f} {unit}" for threads in options.threads]
+        lines.append("| " + " | ".join([what, *cells]) + " |")
+    text = [*faults, f"{processor()}, instructions of ours: {shown['simd']}; " +
+            "".join(f"{name} {version}, " for name, version in versions.items()) +
+            f"best of {options.rounds} alternating rounds."]
+    text += [f"{PEERS.get(side, side)} is left out: {problem}." for side, problem in problems.items()]
+    for paragraph in text:
+        lines += ["", *textwrap.wrap(paragraph, 120)]
     return "\n".join(lines) + "\n"
 
 

@@ -255,7 +255,7 @@ TEST_CASE("fault: the peers' table says where ours is faster than the roofline t
   const ProgramRun fine = table("1.5");
   CAPTURE(fine.output);
   CHECK(contains(fine.output, "| decode 32q1s4k fp32 | 1 | 2000.0 ms | - | 1500.0 ms (products) | 0.75 |"));
-  CHECK(contains(fine.output, "1 thread: read from L2 100 GB/s."));
+  CHECK(contains(fine.output, "| read from L2 | 100 GB/s |"));
   CHECK_FALSE(contains(fine.output, "measured wrongly"));
   CHECK(contains(table("2.5").output, "prefill q2k bf16, threads 1: ours is at 1.25 of its roofline, which"));
 }

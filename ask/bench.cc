@@ -1,5 +1,7 @@
 #include "ask/bench.h"
 
+#include <algorithm>
+
 #include "ask/plan.h"
 
 namespace hybridkv {
@@ -63,15 +65,19 @@ std::vector<AttentionBenchSpec> bench_rows(const BenchQuestion& question) {
   return rows;
 }
 
-std::vector<BenchAnswer> bench(const std::vector<AttentionBenchSpec>& rows,
-                               const std::function<void(const AttentionBenchSpec&, std::size_t)>& progress) {
+BenchAnswer bench(const std::vector<AttentionBenchSpec>& rows,
+                  const std::function<void(const AttentionBenchSpec&, std::size_t)>& progress) {
   ResidentBudget budget;
-  std::vector<BenchAnswer> benched;
+  BenchAnswer answer;
+  std::vector<std::int64_t> threads;
   for (const AttentionBenchSpec& row : rows) {
-    if (progress) progress(row, benched.size());
-    benched.push_back({row, bench_attention(row, budget)});
+    if (progress) progress(row, answer.rows.size());
+    answer.rows.push_back({row, bench_attention(row, budget)});
+    const std::int64_t count = row.options.paged.threads;
+    if (std::find(threads.begin(), threads.end(), count) == threads.end()) threads.push_back(count);
   }
-  return benched;
+  answer.machine = measure_machine(threads, budget);
+  return answer;
 }
 
 }  // namespace hybridkv

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "measure/attention_bench.h"
+#include "measure/machine_rates.h"
 #include "scenarios/scenario.h"
 
 namespace hybridkv {
@@ -33,10 +34,14 @@ struct BenchQuestion {
   double min_seconds = 0.5;                    ///< that a row runs at least
 };
 
-/// One row: what was asked and what was measured.
+/// What was asked and what was measured.
 struct BenchAnswer {
-  AttentionBenchSpec spec;
-  AttentionBenchResult result;
+  struct Row {
+    AttentionBenchSpec spec;
+    AttentionBenchResult result;
+  };
+  std::vector<Row> rows;
+  MachineRates machine;  ///< for the numbers of threads of the rows
 };
 
 /// The layer of primary attention of every pack of a scenario. Throws InputError with the place of what cannot be
@@ -47,9 +52,9 @@ std::vector<AttentionWorkloadSpec> planned_layers(const Scenario& scenario);
 /// backends, threads. Where the page of a planned layer no longer fits what was asked, it is that of the layer alone.
 std::vector<AttentionBenchSpec> bench_rows(const BenchQuestion& question);
 
-/// Checks and times the rows in turn; `progress` gets each before it starts. Throws as bench_attention.
-std::vector<BenchAnswer> bench(
-    const std::vector<AttentionBenchSpec>& rows,
-    const std::function<void(const AttentionBenchSpec&, std::size_t row)>& progress = {});
+/// Checks and times the rows in turn; `progress` gets each before it starts. Then measures what the machine can do.
+/// Throws as bench_attention.
+BenchAnswer bench(const std::vector<AttentionBenchSpec>& rows,
+                  const std::function<void(const AttentionBenchSpec&, std::size_t row)>& progress = {});
 
 }  // namespace hybridkv

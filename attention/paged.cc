@@ -194,8 +194,11 @@ class PagedRun {
     scratch.has_left_over = false;
     for (std::int64_t head = 0; head < item.last_head - item.first_head; ++head)
       for (std::int64_t row = 0; row < rows; ++row) {
-        if (const std::int64_t ahead = row + 2 * group_; ahead < rows)
-          __builtin_prefetch(inputs_.query.data() + (scratch.result_row[ahead] + head * group_) * channels_k_);
+        if (const std::int64_t ahead = row + 2 * group_; ahead < rows) {
+          const float* next = inputs_.query.data() + (scratch.result_row[ahead] + head * group_) * channels_k_;
+          for (std::int64_t channel = 0; channel < channels_k_; channel += floats_per_line)
+            __builtin_prefetch(next + channel);
+        }
         if (kernel_.load_query(inputs_.query.data() + (scratch.result_row[row] + head * group_) * channels_k_, scale,
                                channels_k_, form_, query_block(scratch, head, rows, row) + row % kernel_.row_block))
           scratch.has_left_over = true;

@@ -139,17 +139,17 @@ BenchQuestion question_of(const BenchOptions& options) {
 
 int run_bench(const BenchOptions& options) {
   const std::vector<AttentionBenchSpec> specs = bench_rows(question_of(options));
-  std::vector<BenchAnswer> rows;
+  BenchAnswer answer;
   {
     Progress progress(options.output.quiet);
-    rows = bench(specs, [&](const AttentionBenchSpec& spec, std::size_t row) {
+    answer = bench(specs, [&](const AttentionBenchSpec& spec, std::size_t row) {
       progress.update("bench", fmt::format("{} {}", to_string(spec.backend), to_string(spec.workload.batch)),
                       static_cast<int>(row), static_cast<int>(specs.size()));
     });
   }
-  write_output(render_bench(rows, options.output.format(), options.output.style()));
+  write_output(render_bench(answer, options.output.format(), options.output.style()));
   const bool all_correct =
-      std::all_of(rows.begin(), rows.end(), [](const BenchAnswer& row) { return row.result.is_correct(); });
+      std::all_of(answer.rows.begin(), answer.rows.end(), [](const auto& row) { return row.result.is_correct(); });
   return all_correct ? exit_fine : exit_fault_found;
 }
 

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "attention/microbatch.h"
+#include "attention/paged_kernel.h"
 #include "attention/reference.h"
 #include "attention/unified.h"
+#include "measure/machine_peak.h"
+#include "measure/streaming_read.h"
 
 namespace hybridkv {
 
@@ -32,6 +35,15 @@ AttentionOutput<double> in_float64(const AttentionInputs& inputs, AttentionBacke
 
 bool rounds_weights(const AttentionBenchSpec& spec) {
   return spec.backend == AttentionBackend::paged && rounds_weights(spec.options.paged, spec.workload.dtype);
+}
+
+RowArithmetic arithmetic_of(const AttentionBenchSpec& spec) {
+  if (spec.backend == AttentionBackend::reference) return {Arithmetic::fp64_plain, Arithmetic::fp64_plain};
+  if (spec.backend != AttentionBackend::paged) return {Arithmetic::fp32_plain, Arithmetic::fp32_plain};
+  const SimdPath path = spec.options.paged.simd.value_or(best_simd_path());
+  const bool keys_in_pairs = paged_kernel(path).form(spec.workload.dtype) == ProductForm::pairs;
+  return {keys_in_pairs ? Arithmetic::bf16_avx512 : float_arithmetic(path),
+          rounds_weights(spec) ? Arithmetic::bf16_avx512 : float_arithmetic(path)};
 }
 
 SampledError sampled_error(const AttentionInputs& inputs, const AttentionOutput<float>& output, std::int64_t tokens,
@@ -68,12 +80,19 @@ AttentionBenchResult bench_attention(const AttentionBenchSpec& spec, ResidentBud
 
   result.kv_bytes = workload.kv_bytes();
   const std::int64_t read_bytes = std::max<std::int64_t>(4096, result.kv_bytes);
-  const ResidentCharge charge(budget, read_bytes, "a buffer as large as the K and V of the batch, for the plain read");
+  const ResidentCharge charge(budget, read_bytes, "a buffer as large as the K and V of the batch, to measure reading");
   const StreamingRead read(read_bytes);
+  result.arithmetic = arithmetic_of(spec);
+  const auto channels_k = static_cast<double>(inputs.head_size_k());
+  const double share_of_keys = channels_k / (channels_k + static_cast<double>(inputs.head_size_v()));
   const auto measure_machine = [&] {
-    if (const auto sgemm = sgemm_rate(threads, 3))
-      if (!result.sgemm || sgemm->flops_per_second > result.sgemm->flops_per_second) result.sgemm = sgemm;
-    result.read_bytes_per_second = std::max(result.read_bytes_per_second, read.bytes_per_second(threads, 3));
+    const double keys = peak_flops_per_second(result.arithmetic.keys, threads);
+    const double values = result.arithmetic.values == result.arithmetic.keys
+                              ? keys
+                              : peak_flops_per_second(result.arithmetic.values, threads);
+    const double peak = 1 / (share_of_keys / keys + (1 - share_of_keys) / values);
+    result.peak_flops_per_second = std::max(result.peak_flops_per_second, peak);
+    result.read_bytes_per_second = std::max(result.read_bytes_per_second, read.bytes_per_second(read_bytes, threads));
   };
   measure_machine();
   std::vector<double> seconds;

@@ -102,12 +102,6 @@ def engine(work, dtype):
     return run
 
 
-def gemm_rate(dtype):
-    n = 2048
-    a, b = torch.rand(n, n).to(DTYPES[dtype]), torch.rand(n, n).to(DTYPES[dtype])
-    return 2 * n**3 / best_seconds(lambda: torch.mm(a, b), 0.2)
-
-
 def answer(question):
     if question["side"] == "versions":
         found = {}
@@ -118,8 +112,6 @@ def answer(question):
                 pass
         return found
     torch.set_num_threads(question["threads"])
-    if question["side"] == "gemm":
-        return {"rate": gemm_rate(question["dtype"])}
     make = sdpa if question["side"] == "sdpa" else engine
     return {"seconds": best_seconds(make(question["work"], DTYPES[question["dtype"]]), question["seconds"])}
 

@@ -60,9 +60,12 @@ TEST_CASE("golden: a row is checked before it is timed") {
                                .backends = {AttentionBackend::unified, AttentionBackend::paged},
                                .min_seconds = 0};
   std::size_t started = 0;
-  const std::vector<BenchAnswer> rows =
+  const BenchAnswer answer =
       bench(bench_rows(question), [&](const AttentionBenchSpec&, std::size_t row) { started += row == started; });
   CHECK(started == 2);
-  REQUIRE(rows.size() == 2);
-  for (const BenchAnswer& row : rows) CHECK((row.result.is_correct() && row.result.runs > 0));
+  REQUIRE(answer.rows.size() == 2);
+  for (const BenchAnswer::Row& row : answer.rows) CHECK((row.result.is_correct() && row.result.runs > 0));
+  // Both rows run on one thread, for which the machine is measured once.
+  CHECK(answer.machine.reads.back().level == MemoryLevel::memory);
+  for (const MachineRates::Read& read : answer.machine.reads) CHECK(read.threads == 1);
 }

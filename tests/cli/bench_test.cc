@@ -17,14 +17,17 @@ TEST_CASE("law: bench makes the product of its lists, checks every row and measu
   const ProgramRun run = run_program(quick + "--batch q8,2q1s40 --backend unified,paged --pack 1,3 --format json");
   REQUIRE(run.exit_code == 0);
   const auto json = nlohmann::json::parse(run.output);
-  CHECK(json.at("schema") == "hybridkv-bench/1");
+  CHECK(json.at("schema") == "hybridkv-bench/2");
   REQUIRE(json.at("rows").size() == 8);
   for (const auto& row : json.at("rows")) {
     CHECK(row.at("correct") == true);
     CHECK(row.at("best_seconds") > 0);
     CHECK(row.at("read_gbytes_per_second") > 0);
+    CHECK(row.at("peak_gflops_per_second") > 0);
+    CHECK(row.at("roofline_ratio") > 0);
     CHECK(row.at("kernel_block_size_tokens") == 16);
   }
+  for (const char* table : {"peaks", "reads"}) CHECK(json.at(table).size() > 1);
   CHECK(json.at("rows").at(0).at("batch") == "q8");
   CHECK(json.at("rows").at(0).at("kv_bytes") == 8 * 2 * 32 * 2);
   CHECK(json.at("rows").at(7).at("attention_pack_size") == 3);

@@ -242,6 +242,24 @@ TEST_CASE("edge: the peers' table is refused a place before the work, and a new 
   CHECK(made.exit_code == 0);
 }
 
+TEST_CASE("fault: the peers' table says where ours is faster than the roofline that was measured for it") {
+  const Inputs inputs;
+  const auto table = [&](const std::string& products) {
+    return run_shell(inputs.in + "PYTHONPATH='" HYBRIDKV_SOURCE_DIR "/bench/peers' python3 -B -c "
+                                 "\"import argparse, peers; best = peers.Best(); "
+                                 "[best.took((work, dtype, 1, side), seconds) for work, dtype in peers.ROWS "
+                                 "for side, seconds in (('ours', 2.0), ('read', 0.1), ('products', " + products +
+                     "))]; best.reached((1, 'read from L2'), 100.0); print(peers.table("
+                     "argparse.Namespace(threads=[1], rounds=1), best, {}, {'simd': 'avx2'}, [], {}))\"");
+  };
+  const ProgramRun fine = table("1.5");
+  CAPTURE(fine.output);
+  CHECK(contains(fine.output, "| decode 32q1s4k fp32 | 1 | 2000.0 ms | - | 1500.0 ms (products) | 0.75 |"));
+  CHECK(contains(fine.output, "| read from L2 | 100 GB/s |"));
+  CHECK_FALSE(contains(fine.output, "measured wrongly"));
+  CHECK(contains(table("2.5").output, "prefill q2k bf16, threads 1: ours is at 1.25 of its roofline, which"));
+}
+
 TEST_CASE("edge: --resume changes no byte of a file that it did not write") {
   const Inputs inputs;
   const std::string sweep = "sweep qwen3.5-397b --pack 1..6 -q --resume -o ";

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "attention/reference.h"
@@ -38,6 +39,10 @@ TEST_CASE("law: every backend is checked, timed and measured beside the machine"
     CHECK(result.kv_bytes > 0);
     CHECK(result.bytes_per_second == doctest::Approx(static_cast<double>(result.kv_bytes) / result.best_seconds));
     CHECK(result.read_bytes_per_second > 0);
+    CHECK(result.peak_flops_per_second > 0);
+    CHECK(result.roofline_seconds() == doctest::Approx(std::max(
+        result.flops_per_second * result.best_seconds / result.peak_flops_per_second,
+        static_cast<double>(result.kv_bytes) / result.read_bytes_per_second)));
     CHECK((result.peak_bytes > 0) == (backend != AttentionBackend::reference));
     CHECK(budget.charged_bytes() == 0);
   }
@@ -62,10 +67,31 @@ TEST_CASE("fault: a wrong output is found before anything is timed") {
   CHECK(std::isinf(sampled_error(inputs, output, 8).lse));
 }
 
-TEST_CASE("law: the rates of the machine") {
-  const StreamingRead read(1 << 20);
-  CHECK(read.bytes_per_second(1, 2) > 0);
-  CHECK(read.bytes_per_second(3, 2) > 0);
+TEST_CASE("law: what a row is measured against is the arithmetic of its kernel") {
+  AttentionBenchSpec spec = small("q20", AttentionBackend::reference);
+  spec.workload.dtype = DType::bf16;
+  const auto are = [&](Arithmetic keys, Arithmetic values) {
+    const RowArithmetic found = arithmetic_of(spec);
+    return found.keys == keys && found.values == values;
+  };
+  CHECK(are(Arithmetic::fp64_plain, Arithmetic::fp64_plain));
+  for (const AttentionBackend backend : {AttentionBackend::unified, AttentionBackend::cascade}) {
+    spec.backend = backend;
+    CHECK(are(Arithmetic::fp32_plain, Arithmetic::fp32_plain));
+  }
+  spec.backend = AttentionBackend::paged;
+  for (const SimdPath path : available_simd_paths()) {
+    spec.options.paged.simd = path;
+    const Arithmetic floats = float_arithmetic(path);
+    const bool in_pairs = path == SimdPath::avx512bf16;
+    spec.options.paged.round_weights = true;
+    CHECK(are(in_pairs ? Arithmetic::bf16_avx512 : floats, in_pairs ? Arithmetic::bf16_avx512 : floats));
+    spec.options.paged.round_weights = false;
+    CHECK(are(in_pairs ? Arithmetic::bf16_avx512 : floats, floats));
+    spec.workload.dtype = DType::fp32;
+    CHECK(are(floats, floats));
+    spec.workload.dtype = DType::bf16;
+  }
 }
 
 }  // namespace

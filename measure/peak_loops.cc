@@ -1,0 +1,97 @@
+#include "measure/peak_loops.h"
+
+#include <cstddef>
+
+#include "measure/peak_tiles.h"
+
+#if defined(__x86_64__)
+// GCC 12 takes the "undefined" operands of its own AVX-512 headers for uses of variables without a value.
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+#endif
+
+namespace hybridkv {
+
+namespace {
+
+constexpr int few_sums = 12;   // with both factors they fit 16 registers
+constexpr int many_sums = 24;  // and 32
+
+template <class Element>
+void multiply_plain(std::int64_t steps) {
+  typedef Element Vector __attribute__((vector_size(16)));
+  Vector sums[few_sums] = {}, factor = Vector{} + Element{0.5}, addend = Vector{} + Element{0.25};
+  keep(factor);
+  keep(addend);
+  for (std::int64_t step = 0; step < steps; ++step)
+#pragma GCC unroll 12
+    for (int i = 0; i < few_sums; ++i) sums[i] = sums[i] * factor + addend;
+  keep(sums);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) void multiply_avx2(std::int64_t steps) {
+  __m256 sums[few_sums] = {}, a = _mm256_set1_ps(0.5f), b = _mm256_set1_ps(0.25f);
+  keep(a);
+  keep(b);
+  for (std::int64_t step = 0; step < steps; ++step)
+#pragma GCC unroll 12
+    for (int i = 0; i < few_sums; ++i) sums[i] = _mm256_fmadd_ps(a, b, sums[i]);
+  keep(sums);
+}
+
+__attribute__((target("avx512f"))) void multiply_avx512(std::int64_t steps) {
+  __m512 sums[many_sums] = {}, a = _mm512_set1_ps(0.5f), b = _mm512_set1_ps(0.25f);
+  keep(a);
+  keep(b);
+  for (std::int64_t step = 0; step < steps; ++step)
+#pragma GCC unroll 24
+    for (int i = 0; i < many_sums; ++i) sums[i] = _mm512_fmadd_ps(a, b, sums[i]);
+  keep(sums);
+}
+
+__attribute__((target("avx512f,avx512bf16"))) void multiply_bf16(std::int64_t steps) {
+  __m512 sums[many_sums] = {}, a = _mm512_set1_ps(0.5f), b = _mm512_set1_ps(0.25f);
+  keep(a);
+  keep(b);
+  for (std::int64_t step = 0; step < steps; ++step)
+#pragma GCC unroll 24
+    for (int i = 0; i < many_sums; ++i) {
+#if defined(__clang__)
+      // Clang 16 recurses without end over conversions from floats to vectors of bf16 (seen from -O1 on).
+      asm("vdpbf16ps %2, %1, %0" : "+v"(sums[i]) : "v"(a), "v"(b));
+#else
+      sums[i] = _mm512_dpbf16_ps(sums[i], reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
+#endif
+    }
+  keep(sums);
+}
+#endif
+
+}  // namespace
+
+std::optional<PeakLoop> peak_loop(Arithmetic arithmetic) {
+  switch (arithmetic) {
+    case Arithmetic::fp64_plain: return PeakLoop{2.0 * 2 * few_sums, &multiply_plain<double>};
+    case Arithmetic::fp32_plain: return PeakLoop{2.0 * 4 * few_sums, &multiply_plain<float>};
+#if defined(__x86_64__)
+    case Arithmetic::fp32_avx2:
+      if (is_available(SimdPath::avx2)) return PeakLoop{2.0 * 8 * few_sums, &multiply_avx2};
+      break;
+    case Arithmetic::fp32_avx512:
+      if (is_available(SimdPath::avx512)) return PeakLoop{2.0 * 16 * many_sums, &multiply_avx512};
+      break;
+    case Arithmetic::bf16_avx512:
+      if (is_available(SimdPath::avx512bf16)) return PeakLoop{2.0 * 32 * many_sums, &multiply_bf16};
+      break;
+#endif
+    case Arithmetic::bf16_tiles: return bf16_tile_loop();
+    default: break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hybridkv

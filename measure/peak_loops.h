@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "measure/arithmetic.h"
+
+namespace hybridkv {
+
+/// So that the compiler takes a value for used, and from here on for one that it does not know.
+template <class Value>
+inline __attribute__((always_inline)) void keep(Value& value) {
+  asm volatile("" : : "r"(&value) : "memory");
+}
+
+/// A loop of nothing but products and sums. Factors and sums stay in registers, more sums side by side than any
+/// processor has products under way: no kernel of these instructions can be faster.
+struct PeakLoop {
+  double flops_of_step = 0;             ///< multiplications and additions
+  void (*run)(std::int64_t steps) = nullptr;
+};
+
+/// Nothing where this processor lacks the instructions, or its system keeps their registers from us.
+std::optional<PeakLoop> peak_loop(Arithmetic arithmetic);
+
+}  // namespace hybridkv

@@ -1,0 +1,82 @@
+#include "measure/machine_rates.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <vector>
+
+#include "measure/best_rate.h"
+#include "measure/machine_peak.h"
+#include "measure/streaming_read.h"
+
+namespace hybridkv::test {
+namespace {
+
+TEST_CASE("law: in every round every thread does its part once") {
+  std::vector<std::int64_t> done(3);
+  std::int64_t took_part = 0;
+  const double rate = best_rate(3, 7, [&](std::int64_t thread, std::int64_t threads) {
+    if (thread == 0) took_part = threads;
+    ++done[thread];
+    return 1.0;
+  });
+  CHECK(rate > 0);
+  CHECK((took_part >= 1 && took_part <= 3));
+  for (std::int64_t thread = 0; thread < took_part; ++thread) CHECK(done[thread] == 7);
+}
+
+TEST_CASE("law: a rate is that of the best round, of each thread over its own time") {
+  const auto after = [](double seconds) {
+    const auto start = std::chrono::steady_clock::now();
+    while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < seconds) continue;
+  };
+  int round = 0;
+  const double rate = best_rate(1, 3, [&](std::int64_t, std::int64_t) {
+    after(++round == 2 ? 0.001 : 0.02);
+    return 5.0;
+  });
+  CHECK(rate > 5 / 0.02);
+  CHECK(rate <= 5 / 0.001);
+}
+
+TEST_CASE("law: a machine computes by the instructions of its fastest path, and reads from memory") {
+  ResidentBudget budget(std::int64_t{2} << 30);
+  const MachineRates rates = measure_machine({1, 2}, budget);
+  CHECK(budget.charged_bytes() == 0);
+  for (const std::int64_t threads : {1, 2}) {
+    const auto has = [&](Arithmetic arithmetic) {
+      for (const MachineRates::Peak& peak : rates.peaks)
+        if (peak.threads == threads && peak.arithmetic == arithmetic) return peak.flops_per_second > 0;
+      return false;
+    };
+    CHECK(has(Arithmetic::fp64_plain));
+    for (const SimdPath path : available_simd_paths()) CHECK(has(float_arithmetic(path)));
+    CHECK(has(Arithmetic::bf16_avx512) == is_available(SimdPath::avx512bf16));
+  }
+  for (const MachineRates::Read& read : rates.reads) CHECK(read.bytes_per_second > 0);
+  CHECK(rates.reads.back().level == MemoryLevel::memory);
+  CHECK(rates.reads.back().threads == 2);
+}
+
+TEST_CASE("edge: where there is no room for a buffer the level is left out, and the rest is measured") {
+  for (const std::int64_t room : {0, 1 << 24}) {
+    ResidentBudget budget(room);
+    const MachineRates rates = measure_machine({1}, budget);
+    for (const MachineRates::Read& read : rates.reads) CHECK(read.bytes <= room);
+    CHECK(rates.peaks.size() >= 2);
+  }
+}
+
+TEST_CASE("law: few bytes are read as whole lines, by any number of threads") {
+  const StreamingRead read(1 << 20);
+  for (const std::int64_t bytes : {1, 64, 4096, 1 << 20})
+    for (const std::int64_t threads : {1, 3}) CHECK(read.bytes_per_second(bytes, threads) > 0);
+}
+
+TEST_CASE("law: wider instructions of a type are no slower") {
+  if (!is_available(SimdPath::avx2)) return;
+  CHECK(peak_flops_per_second(Arithmetic::fp32_avx2, 1) > 0.9 * peak_flops_per_second(Arithmetic::fp32_plain, 1));
+}
+
+}  // namespace
+}  // namespace hybridkv::test

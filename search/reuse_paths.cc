@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -12,8 +13,8 @@ namespace hybridkv {
 
 namespace {
 
-/// About 1.5 GB of what is kept of them.
-constexpr std::size_t most_units_kept = 30'000'000;
+/// About 1.5 GB of blocks where a schedule is replayed that keeps them all.
+constexpr std::int64_t most_units_of_trace = 30'000'000;
 
 }  // namespace
 
@@ -28,25 +29,49 @@ std::span<const ReuseStretch> ReusePaths::stretches(std::int64_t request) const 
   return std::span(stretches_).subspan(begin, ends_[at] - begin);
 }
 
+void ReusePaths::add_stretch(std::int32_t end_unit, std::int32_t last) {
+  const bool goes_on = stretches_.size() > begin_of_last() && stretches_.back().last == last;
+  if (!goes_on) stretches_.push_back({0, last});
+  stretches_.back().end_unit = end_unit;
+}
+
+std::int64_t ReusePaths::pass(std::uint64_t chain, std::int32_t begin, const ReuseStretch& own) {
+  const auto [entry, is_new] = last_.try_emplace(chain, own);
+  if (is_new) return own.end_unit - begin;
+  const ReuseStretch before = std::exchange(entry->second, own);
+  std::int32_t known = std::min(before.end_unit, own.end_unit);
+  add_stretch(known, before.last);
+  if (before.end_unit > own.end_unit) {
+    deeper_[chain].push_back(before);
+    ++num_deeper_;
+  }
+  if (known == own.end_unit) return 0;
+  const auto deeper = deeper_.find(chain);
+  while (deeper != deeper_.end() && !deeper->second.empty() && known < own.end_unit) {
+    const ReuseStretch further = deeper->second.back();
+    known = std::min(further.end_unit, own.end_unit);
+    add_stretch(known, further.last);
+    if (further.end_unit > own.end_unit) break;
+    deeper->second.pop_back();
+    --num_deeper_;
+  }
+  return own.end_unit - known;
+}
+
 void ReusePaths::consume(const TraceBatch& batch) {
   for (const TraceRequest& request : batch.requests) {
     if (refused_for_length(request.input_length, max_model_len_)) continue;
     const auto number = static_cast<std::int32_t>(prompt_tokens_.size());
-    prefix_keys(batch.prompt(request), unit_tokens_, keys_);
-    if (last_.size() + keys_.size() > most_units_kept)
+    if (different_units_ + request.input_length / unit_tokens_ > most_units_of_trace)
       throw InputError(fmt::format("the trace has more than {} different units of {} tokens; a bound over them takes "
                                    "more memory than is sensible: take fewer requests, or a larger page or match unit",
-                                   most_units_kept, unit_tokens_));
-    bool known = true;  // by an earlier request, as everything before it
-    for (std::size_t unit = 0; unit < keys_.size(); ++unit) {
-      const auto [entry, is_new] = last_.try_emplace(keys_[unit], number);
-      known = known && !is_new;
-      if (!known) continue;
-      const bool goes_on = std::ssize(stretches_) > static_cast<std::ptrdiff_t>(ends_.empty() ? 0 : ends_.back()) &&
-                           stretches_.back().last == entry->second;
-      if (!goes_on) stretches_.push_back({0, entry->second});
-      stretches_.back().end_unit = static_cast<std::int32_t>(unit + 1);
-      entry->second = number;
+                                   most_units_of_trace, unit_tokens_));
+    std::int32_t begin = 0;
+    for (const TokenRun& run : batch.prompt(request)) {
+      const auto end = static_cast<std::int32_t>(run.end_token / unit_tokens_);
+      // Where it goes further into a run than all before, the runs behind are new: a chain tells where runs begin.
+      if (end > begin) different_units_ += pass(run.chain, begin, {end, number});
+      begin = end;
     }
     ends_.push_back(stretches_.size());
     prompt_tokens_.push_back(request.input_length);

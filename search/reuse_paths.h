@@ -21,7 +21,8 @@ struct ReuseStretch {
 ///
 /// Only what was there before is listed: a request with nothing in common with earlier ones has no stretch. Requests
 /// further into a prompt lie no later: who passed through a unit passed through all before it. What requests generate
-/// is not known to anyone. Memory: 40 bytes a distinct unit while the trace is read, 8 a stretch.
+/// is not known to anyone. Memory: 40 bytes a distinct run of content in which a unit ends while the trace is read,
+/// however many end in it, 8 a stretch.
 class ReusePaths {
  public:
   /// Pre: unit_tokens >= 1. Prompts of max_model_len tokens or more are refused by engines and left out.
@@ -36,12 +37,25 @@ class ReusePaths {
   std::span<const ReuseStretch> stretches(std::int64_t request) const;
   /// Units up to which a request may hit: those before its last token.
   std::int64_t most_units(std::int64_t request) const { return (prompt_tokens(request) - 1) / unit_tokens_; }
+  /// Depths of runs that are remembered, for checks.
+  std::int64_t num_kept() const { return static_cast<std::int64_t>(last_.size() + num_deeper_); }
 
  private:
+  // The request `own.last` passes through the units of a run from `begin` up to `own.end_unit`; those that earlier
+  // requests passed through are added to its stretches. Units of the others.
+  std::int64_t pass(std::uint64_t chain, std::int32_t begin, const ReuseStretch& own);
+  // Its units up to there were passed through last by that earlier request.
+  void add_stretch(std::int32_t end_unit, std::int32_t last);
+  std::size_t begin_of_last() const { return ends_.empty() ? 0 : ends_.back(); }
+
   std::int64_t unit_tokens_;
   std::optional<std::int64_t> max_model_len_;
-  std::unordered_map<PrefixKey, std::int32_t> last_;  // by the prefix that ends with a unit
-  std::vector<PrefixKey> keys_;
+  // By the chain of a run: how far the last request through it went, and those that went further than all after them,
+  // the deepest first.
+  std::unordered_map<std::uint64_t, ReuseStretch> last_;
+  std::unordered_map<std::uint64_t, std::vector<ReuseStretch>> deeper_;
+  std::size_t num_deeper_ = 0;
+  std::int64_t different_units_ = 0;
   std::vector<ReuseStretch> stretches_;
   std::vector<std::size_t> ends_;  // (request) of its stretches
   std::vector<std::int64_t> prompt_tokens_;

@@ -12,7 +12,8 @@ namespace hybridkv {
 /// type, those of bf16 of fp32.
 enum class Arithmetic {
   fp64_plain,   ///< what the compiler makes of C++ for its baseline, two doubles at a time
-  fp32_plain,   ///< the same, four floats at a time
+  fp64_avx,     ///< four doubles at a time, products and sums apart
+  fp32_plain,   ///< what the compiler makes of C++ for its baseline, four floats at a time
   fp32_avx2,    ///< FMA, 8 floats
   fp32_avx512,  ///< FMA, 16 floats
   bf16_avx512,  ///< VDPBF16PS, 16 sums of two products
@@ -20,6 +21,7 @@ enum class Arithmetic {
 };
 
 inline constexpr auto arithmetic_names = std::to_array<Named<Arithmetic>>({{Arithmetic::fp64_plain, "fp64 plain"},
+                                                                          {Arithmetic::fp64_avx, "fp64 avx"},
                                                                           {Arithmetic::fp32_plain, "fp32 plain"},
                                                                           {Arithmetic::fp32_avx2, "fp32 avx2"},
                                                                           {Arithmetic::fp32_avx512, "fp32 avx512"},

@@ -38,7 +38,10 @@ bool rounds_weights(const AttentionBenchSpec& spec) {
 }
 
 RowArithmetic arithmetic_of(const AttentionBenchSpec& spec) {
-  if (spec.backend == AttentionBackend::reference) return {Arithmetic::fp64_plain, Arithmetic::fp64_plain};
+  if (spec.backend == AttentionBackend::reference) {
+    const Arithmetic wide = is_available(Arithmetic::fp64_avx) ? Arithmetic::fp64_avx : Arithmetic::fp64_plain;
+    return {wide, wide};
+  }
   if (spec.backend != AttentionBackend::paged) return {Arithmetic::fp32_plain, Arithmetic::fp32_plain};
   const SimdPath path = spec.options.paged.simd.value_or(best_simd_path());
   const bool keys_in_pairs = paged_kernel(path).form(spec.workload.dtype) == ProductForm::pairs;

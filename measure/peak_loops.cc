@@ -20,9 +20,10 @@ namespace {
 constexpr int few_sums = 12;   // with both factors they fit 16 registers
 constexpr int many_sums = 24;  // and 32
 
-template <class Element>
-void multiply_plain(std::int64_t steps) {
-  typedef Element Vector __attribute__((vector_size(16)));
+/// Products and sums of vectors of so many bytes, inlined into a function that says for which instructions.
+template <class Element, int bytes>
+[[gnu::always_inline]] inline void multiply(std::int64_t steps) {
+  typedef Element Vector __attribute__((vector_size(bytes)));
   Vector sums[few_sums] = {}, factor = Vector{} + Element{0.5}, addend = Vector{} + Element{0.25};
   keep(factor);
   keep(addend);
@@ -32,7 +33,14 @@ void multiply_plain(std::int64_t steps) {
   keep(sums);
 }
 
+template <class Element>
+void multiply_plain(std::int64_t steps) {
+  multiply<Element, 16>(steps);
+}
+
 #if defined(__x86_64__)
+__attribute__((target("avx"))) void multiply_avx(std::int64_t steps) { multiply<double, 32>(steps); }
+
 __attribute__((target("avx2,fma"))) void multiply_avx2(std::int64_t steps) {
   __m256 sums[few_sums] = {}, a = _mm256_set1_ps(0.5f), b = _mm256_set1_ps(0.25f);
   keep(a);
@@ -78,6 +86,9 @@ std::optional<PeakLoop> peak_loop(Arithmetic arithmetic) {
     case Arithmetic::fp64_plain: return PeakLoop{2.0 * 2 * few_sums, &multiply_plain<double>};
     case Arithmetic::fp32_plain: return PeakLoop{2.0 * 4 * few_sums, &multiply_plain<float>};
 #if defined(__x86_64__)
+    case Arithmetic::fp64_avx:
+      if (is_available(SimdPath::avx2)) return PeakLoop{2.0 * 4 * few_sums, &multiply_avx};
+      break;
     case Arithmetic::fp32_avx2:
       if (is_available(SimdPath::avx2)) return PeakLoop{2.0 * 8 * few_sums, &multiply_avx2};
       break;

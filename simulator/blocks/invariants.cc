@@ -33,7 +33,7 @@ class InvariantChecker {
     for (std::size_t arena = 0; arena < pools_.size(); ++arena) {
       if (pools_.size() > 1) where_ = fmt::format("arena {}: ", arena);
       check_references(pools_[arena], holds_[arena]);
-      ArenaPeek::with(pools_[arena], [&](const auto& own) { check_queue(pools_[arena], own.queue); });
+      check_queue(pools_[arena]);
       check_index(pools_[arena]);
       check_counters(pools_[arena]);
       if (const KeptPrefixes* kept = scheduler_.cache().kept()) check_kept(*kept, arena);
@@ -203,8 +203,8 @@ class InvariantChecker {
     }
   }
 
-  void check_queue(const BlockArena& pool, const auto& queue) {
-    const auto& links = ArenaPeek::links_of(queue);
+  void check_queue(const BlockArena& pool) {
+    const auto& links = ArenaPeek::links(pool);
     std::vector<bool> queued(static_cast<std::size_t>(pool.num_blocks()));
     BlockId at = null_block_id;
     std::int64_t count = 0;
@@ -219,28 +219,22 @@ class InvariantChecker {
       }
       at = next;
       if (at == null_block_id) break;
-      const BlockId end = queue.end_of_row(at);
+      const BlockId end = ArenaPeek::queue(pool).end_of_row(at);
       std::fill(queued.begin() + at, queued.begin() + end, true);
       count += end - at;
       require(!key_seen || has_key(at), "block {} without a key queues behind one with a key", at);
       key_seen = key_seen || has_key(at);
     } while (true);
-    for (BlockId block = 1; block < known; ++block) count += rests(pool, block) ? 1 : 0;
     require(count == pool.num_free(), "the free queue counts {} blocks and has {}", pool.num_free(), count);
     for (BlockId block = known; block < static_cast<std::size_t>(pool.num_blocks()); ++block)
       require(queued[block] != is_absent(pool, block), "block {} was never taken and does not queue", block);
     for (BlockId block = 1; block < known; ++block) {
-      const bool free = pool.is_free(block) && !is_absent(pool, block) && !rests(pool, block);
+      const bool free = pool.is_free(block) && !is_absent(pool, block);
       require(queued[block] == free, "block {} is {} and {}", block,
               queued[block] ? "in the free queue" : "not in the free queue",
               free ? "free" : "held, or in no large page here");
-      require(queue.contains(block) == queued[block], "the link of block {} is wrong", block);
+      require(ArenaPeek::queue(pool).contains(block) == queued[block], "the link of block {} is wrong", block);
     }
-  }
-
-  /// Is the block free and yet in no queue, as one that can be found in a pool that never evicts?
-  bool rests(const BlockArena& pool, BlockId block) const {
-    return geometry_.unlimited_pool && pool.is_free(block) && pool.is_findable(block);
   }
 
   std::int64_t pool_index(const BlockArena& pool) const { return &pool - pools_.data(); }
@@ -298,13 +292,13 @@ class InvariantChecker {
   }
 
   void check_index(const BlockArena& pool) {
-    ArenaPeek::with(pool, [&](const auto& own) { check_index(pool, own.index, true); });
-    if (const auto& tails = ArenaPeek::tails(pool)) check_index(pool, *tails, false);
+    check_index(pool, ArenaPeek::index(pool), ArenaPeek::buckets(pool), true);
+    if (const auto& tails = ArenaPeek::tails(pool)) check_index(pool, *tails, ArenaPeek::buckets_of(*tails), false);
   }
 
-  // `dated`: were the states of a key published in the order of their steps? Those of a tail are entered anew later.
-  void check_index(const BlockArena& pool, const auto& index, bool dated) {
-    const auto& buckets = ArenaPeek::buckets_of(index);
+  // `dated`: were the blocks of a key published in the order of their steps? Those of a tail are entered anew later.
+  template <class Buckets>
+  void check_index(const BlockArena& pool, const HashIndex& index, const Buckets& buckets, bool dated) {
     std::map<PrefixKey, std::vector<BlockId>> by_key;
     for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_known()); ++block)
       if (index.key(block) != 0) by_key[index.key(block)].push_back(block);
@@ -313,8 +307,8 @@ class InvariantChecker {
       keyed += blocks.size();
       std::vector<BlockId> found = index.all(key);
       require(!dated || std::is_sorted(found.begin(), found.end(), [&](BlockId a, BlockId b) {
-        return pool.kind(a) == BlockKind::state && pool.published_step(a) < pool.published_step(b);
-      }), "the states of key {:x} are not found oldest first", key);
+        return pool.published_step(a) < pool.published_step(b);
+      }), "the blocks of key {:x} are not found oldest first", key);
       std::sort(found.begin(), found.end());
       require(found == blocks, "the index does not find the {} blocks of key {:x}", blocks.size(), key);
     }

@@ -23,17 +23,12 @@ std::vector<std::string> find_violations(const Scheduler& scheduler);
 
 /// Opens the insides of a pool, for find_violations and for tests that plant a fault.
 struct ArenaPeek {
-  /// Calls `use` with what is known of each block, however it lies in memory.
-  static decltype(auto) with(auto& pool, auto&& use) { return pool.with(use); }
-  // Of pools whose records lie flat.
-  static auto& flat(auto& pool) { return *std::get_if<0>(&pool.known_blocks_); }
-  static auto& blocks(auto& pool) { return flat(pool).blocks; }
-  static auto& queue(auto& pool) { return flat(pool).queue; }
-  static auto& links(auto& pool) { return links_of(flat(pool).queue); }
-  static auto& index(auto& pool) { return flat(pool).index; }
-  static auto& keys(auto& pool) { return flat(pool).index.keys_; }
-  static auto& buckets(auto& pool) { return flat(pool).index.buckets_; }
-  static auto& links_of(auto& queue) { return queue.links_; }
+  static auto& blocks(auto& pool) { return pool.blocks_; }
+  static auto& links(auto& pool) { return pool.queue_.links_; }
+  static auto& queue(auto& pool) { return pool.queue_; }
+  static auto& index(auto& pool) { return pool.index_; }
+  static auto& nodes(auto& pool) { return pool.index_.nodes_; }
+  static auto& buckets(auto& pool) { return pool.index_.buckets_; }
   static auto& tails(auto& pool) { return pool.tails_; }
   static auto& buckets_of(auto& index) { return index.buckets_; }
   static auto& held(auto& pool) { return pool.held_; }

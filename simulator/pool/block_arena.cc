@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 #include "base/contract.h"
@@ -12,9 +11,9 @@ namespace hybridkv {
 
 namespace {
 
-// Of one block: record 8, step 8, links 8, key 8, ring of the blocks of a key 8, two to four buckets of 8.
+// Of one block: record 16, links 8, node 16, two to four buckets of 8.
 constexpr std::int64_t most_bytes_per_block = 72;
-// Of the keys of tails: key 8, ring 8, two to four buckets of 8.
+// Of the keys of tails: node 16, two to four buckets of 8.
 constexpr std::int64_t most_bytes_per_tail = 48;
 
 }  // namespace
@@ -37,117 +36,95 @@ BlockArena::BlockArena(std::int64_t num_blocks, bool unlimited) : BlockArena(num
 BlockArena::BlockArena(std::int64_t num_blocks, bool unlimited, const Rules& rules)
     : num_blocks_(num_blocks),
       most_known_(rules.most_bytes / (most_bytes_per_block + (rules.tail_keys ? most_bytes_per_tail : 0))),
-      known_blocks_(Known<FlatRecords>(FreeQueue(unlimited || rules.ledger ? 1 : num_blocks))),
+      queue_(rules.ledger ? 1 : num_blocks),
+      index_(0),
       unlimited_(unlimited),
       releases_in_order_(rules.releases_in_order),
       ledger_(rules.ledger),
       number_(rules.number) {
   expects(num_blocks >= 2, "a pool has a null block and at least one other");
-  if (ledger_) {
-    absent_ = num_blocks - 1;
-    known_blocks_.emplace<Known<RowRecords>>(QueueOf<RowRecords>::of_pages(ledger_->blocks_per_page(number_)));
-  } else if (unlimited_) {
-    known_blocks_.emplace<Known<RowRecords>>(QueueOf<RowRecords>(num_blocks));
-  }
+  if (ledger_) absent_ = num_blocks - 1;
   if (rules.tail_keys) tails_.emplace(0);
-  with([&](auto& own) {
+  if (!ledger_) {
     const std::int64_t reserved = std::min(num_blocks, most_reserved_blocks);
-    own.blocks.reserve(static_cast<std::size_t>(reserved));
-    own.index.reserve(reserved);
-    know(own, own.queue.num_linked());
-  });
+    blocks_.reserve(static_cast<std::size_t>(reserved));
+    index_.reserve(reserved);
+    if (tails_) tails_->reserve(reserved);
+  }
+  know(queue_.num_linked());
 }
 
-void BlockArena::know(auto& own, std::int64_t end) {
-  for (; known_ < end; ++known_) {
-    require_memory(known_ + 1);
-    own.blocks.add();
-    own.index.add_block();
-    steps_.add();
+void BlockArena::know(std::int64_t end) {
+  while (num_known() < end) {
+    if (num_known() >= most_known_)
+      throw ResourceError(fmt::format("more than {} blocks in use at one time or another take more memory to simulate "
+                                      "than this machine has; simulate fewer blocks, or fewer requests", num_known()));
+    blocks_.push_back({});
+    index_.add_block();
     if (tails_) tails_->add_block();
   }
-  last_known_ = static_cast<BlockId>(known_ - 1);
-}
-
-void BlockArena::require_memory(std::int64_t known) const {
-  if (known > most_known_)
-    throw ResourceError(fmt::format("more than {} blocks in use at one time or another take more memory to simulate "
-                                    "than this machine has; simulate fewer blocks, or fewer requests", most_known_));
+  last_known_ = static_cast<BlockId>(num_known() - 1);
 }
 
 void BlockArena::hold(BlockId block) {
   contract([&] { return has(block) && is_findable(block); }, "a block that is held by a hit carries a key");
-  with([&](auto& own) {
-    Block& held = own.blocks.edit(block);
-    if (held.references++ > 0) return;
-    if (unlimited_) --resting_;
-    else own.queue.remove(block);
-    if (ledger_) ledger_->note_held(number_, block);
-    ++held_[static_cast<std::size_t>(held.kind)];
-  });
+  Block& held = blocks_[block];
+  if (held.references++ > 0) return;
+  queue_.remove(block);
+  if (ledger_) ledger_->note_held(number_, block);
+  ++held_[static_cast<std::size_t>(held.kind)];
 }
 
 void BlockArena::mark_used(BlockId block) {
-  contract([&] { return has(block) && key(block) != 0; }, "a checkpoint that is used carries a key");
-  with([&](auto& own) {
-    if (const Block hit = own.blocks[block]; !hit.checkpoint || hit.used) return;
-    own.blocks.edit(block).used = true;
+  contract([&] { return has(block) && index_.key(block) != 0; }, "a checkpoint that is used carries a key");
+  Block& hit = blocks_[block];
+  if (hit.checkpoint && !hit.used) {
+    hit.used = true;
     ++stats_.checkpoints_used;
-  });
+  }
 }
 
 BlockId BlockArena::take(BlockKind kind) {
-  return with([&](auto& own) {
-    const BlockId block = unlimited_ && own.queue.size() == 0 ? add_block(own)
-                          : chooser_                          ? next_victim(own)
-                                                              : own.queue.pop_front();
-    // Behind the last known block begins the row of those that were never taken.
-    if (block == last_known_) [[unlikely]] know(own, own.queue.num_linked());
-    if constexpr (std::remove_reference_t<decltype(own)>::in_rows)
-      if (ledger_) {
-        ledger_->note_held(number_, block);
-        require_memory(static_cast<std::int64_t>(own.blocks.num_kept()));
-      }
-    if (can_find(own, block)) drop_key(own, block);
-    own.blocks.edit(block) = {.references = 1, .kind = kind};
-    if (kind == BlockKind::state) note_step(block, 0);
-    ++held_[static_cast<std::size_t>(kind)];
-    ++stats_.allocations;
-    return block;
-  });
-}
-
-BlockId BlockArena::add_block(auto& own) {
-  ++num_blocks_;
-  const BlockId block = own.queue.add_block();
-  know(own, num_blocks_);
+  if (unlimited_ && (queue_.size() == 0 || is_findable(queue_.front()))) {
+    ++num_blocks_;
+    queue_.push_front(queue_.add_block());
+    know(num_blocks_);
+  }
+  const BlockId block = chooser_ ? next_victim() : queue_.pop_front();
+  // Behind the last known block begins the row of those that were never taken.
+  if (block == last_known_) [[unlikely]] know(queue_.num_linked());
+  if (ledger_) ledger_->note_held(number_, block);
+  if (is_findable(block)) drop_key(block);
+  blocks_[block] = {.references = 1, .kind = kind};
+  ++held_[static_cast<std::size_t>(kind)];
+  ++stats_.allocations;
   return block;
 }
 
-void BlockArena::count_findable(const auto& own, BlockId block, bool is_findable) {
-  findable_[static_cast<std::size_t>(own.blocks[block].kind)] += is_findable ? 1 : -1;
+void BlockArena::count_findable(BlockId block, bool is_findable) {
+  findable_[static_cast<std::size_t>(blocks_[block].kind)] += is_findable ? 1 : -1;
   if (ledger_) ledger_->note_findable(number_, block, is_findable);
 }
 
-BlockId BlockArena::next_victim(auto& own) {
+BlockId BlockArena::next_victim() {
   BlockId victim = null_block_id;
-  if (own.queue.size() > 0 && can_find(own, own.queue.front())) victim = chooser_->choose(arena_);
-  if (victim == null_block_id) return own.queue.pop_front();
-  own.queue.remove(victim);
+  if (queue_.size() > 0 && is_findable(queue_.front())) victim = chooser_->choose(arena_);
+  if (victim == null_block_id) return queue_.pop_front();
+  queue_.remove(victim);
   return victim;
 }
 
-void BlockArena::drop_key(auto& own, BlockId block) {
+void BlockArena::drop_key(BlockId block) {
   if (chooser_) chooser_->dropped(arena_, block);
-  const Block& lost = own.blocks[block];
-  const PrefixKey key = own.index.key(block);
-  if (host_ && key != 0) host_->note_evicted(host_arena_, lost.kind == BlockKind::state, key);
-  if (key != 0) {
-    own.index.erase(block);
-    tell_removed(own, key);
+  const Block& lost = blocks_[block];
+  if (host_ && index_.key(block) != 0)
+    host_->note_evicted(host_arena_, lost.kind == BlockKind::state, index_.key(block));
+  if (const PrefixKey key = index_.key(block); key != 0) {
+    index_.erase(block);
+    tell_removed(key);
   }
   if (tail_key(block) != 0) tails_->erase(block);
-  count_findable(own, block, false);
+  count_findable(block, false);
   ++stats_.evictions;
   if (lost.checkpoint) {
     ++stats_.checkpoints_evicted;
@@ -157,27 +134,25 @@ void BlockArena::drop_key(auto& own, BlockId block) {
 
 void BlockArena::publish(BlockId block, PrefixKey key, std::int64_t step, bool checkpoint) {
   contract([&] { return has(block) && references(block) > 0; }, "a block that is published is held");
-  const BlockKind kind = with([&](auto& own) {
-    expects(own.index.key(block) == 0, "a block is published once");
-    if (!can_find(own, block)) count_findable(own, block, true);
-    own.index.insert(key, block);
-    Block& published = own.blocks.edit(block);
-    published.checkpoint = checkpoint;
-    published.used = false;
-    return published.kind;
-  });
-  if (kind == BlockKind::state) note_step(block, step);
+  Block& published = blocks_[block];
+  expects(index_.key(block) == 0, "a block is published once");
+  if (!is_findable(block)) count_findable(block, true);
+  index_.insert(key, block);
+  published.published_step = step;
+  published.checkpoint = checkpoint;
+  published.used = false;
   ++stats_.publications;
   if (checkpoint) ++stats_.checkpoints_made;
-  if (host_) host_->note_published(host_arena_, kind == BlockKind::state, key);
+  if (host_) host_->note_published(host_arena_, published.kind == BlockKind::state, key);
   if (listener_) listener_->stored(key);
 }
 
 void BlockArena::publish_tail(BlockId block, PrefixKey key, std::int64_t step) {
   contract([&] { return has(block) && references(block) > 0 && tails_; }, "a block whose tail is published is held");
+  Block& published = blocks_[block];
   if (!is_findable(block)) {
-    with([&](const auto& own) { count_findable(own, block, true); });
-    if (kind(block) == BlockKind::state) note_step(block, step);
+    count_findable(block, true);
+    published.published_step = step;
   }
   if (tail_key(block) != 0) tails_->erase(block);
   tails_->insert(key, block);
@@ -187,106 +162,67 @@ void BlockArena::publish_tail(BlockId block, PrefixKey key, std::int64_t step) {
 void BlockArena::forget(BlockId block) {
   contract([&] { return has(block) && references(block) > 0 && key(block) != 0 && tail_key(block) == 0; },
            "a block that is forgotten is held and carries a key");
-  with([&](auto& own) {
-    const PrefixKey forgotten = own.index.key(block);
-    own.index.erase(block);
-    tell_removed(own, forgotten);
-    count_findable(own, block, false);
-    own.blocks.edit(block).checkpoint = false;
-  });
+  const PrefixKey forgotten = index_.key(block);
+  index_.erase(block);
+  tell_removed(forgotten);
+  count_findable(block, false);
+  blocks_[block].checkpoint = false;
 }
 
 void BlockArena::move_key(BlockId from, BlockId to, std::int64_t step) {
   contract([&] { return has(from) && has(to) && key(from) != 0 && !is_findable(to); },
            "a key moves to a block without one");
-  with([&](auto& own) {
-    Block& old = own.blocks.edit(from);
-    Block& moved = own.blocks.edit(to);
-    const PrefixKey key = own.index.key(from);
-    own.index.erase(from);
-    own.index.insert(key, to);
-    if (moved.kind == BlockKind::state) note_step(to, step);
-    moved.checkpoint = std::exchange(old.checkpoint, false);
-    moved.used = std::exchange(old.used, false);
-    count_findable(own, from, false);
-    count_findable(own, to, true);
-  });
+  Block& old = blocks_[from];
+  Block& moved = blocks_[to];
+  const PrefixKey key = index_.key(from);
+  index_.erase(from);
+  index_.insert(key, to);
+  moved.published_step = step;
+  moved.checkpoint = std::exchange(old.checkpoint, false);
+  moved.used = std::exchange(old.used, false);
+  count_findable(from, false);
+  count_findable(to, true);
   if (chooser_) chooser_->moved(arena_, from, to);
 }
 
 void BlockArena::release(BlockId block, BlockId& last) {
   contract([&] { return has(block) && references(block) > 0; }, "a block that is given back is held");
+  Block& released = blocks_[block];
   ++stats_.releases;
-  const bool is_last = with([&](auto& own) {
-    Block& released = own.blocks.edit(block);
-    if (--released.references > 0) return false;
-    --held_[static_cast<std::size_t>(released.kind)];
-    rest(own, block, last);
-    return true;
-  });
-  if (!is_last || !ledger_) return;
-  if (const auto emptied = ledger_->note_free(number_, block)) withdraw(*emptied);
-}
-
-void BlockArena::rest(auto& own, BlockId block, BlockId& last) {
-  if (!can_find(own, block)) {
-    own.queue.insert_after(last, block);
+  if (--released.references > 0) return;
+  --held_[static_cast<std::size_t>(released.kind)];
+  if (is_findable(block)) {
+    queue_.push_back(block);
+    if (chooser_) chooser_->freed(arena_, block);
+  } else {
+    queue_.insert_after(last, block);
     if (releases_in_order_) last = block;
-    return;
   }
-  if constexpr (std::remove_reference_t<decltype(own)>::in_rows)
-    if (unlimited_) {
-      ++resting_;
-      own.blocks.close_if_empty(block);
-      return;
-    }
-  own.queue.push_back(block);
-  if (chooser_) chooser_->freed(arena_, block);
+  if (!ledger_) return;
+  if (const auto emptied = ledger_->note_free(number_, block)) withdraw(emptied->first, emptied->count);
 }
 
-void BlockArena::lend(const LargePageBlocks& blocks) {
-  auto& own = *std::get_if<Known<RowRecords>>(&known_blocks_);
-  own.queue.add_page(blocks.first);
-  known_ = own.queue.num_linked();
-  const auto end = static_cast<std::size_t>(known_);
-  own.blocks.extend(end);
-  own.index.extend(end);
-  steps_.extend(end);
-  if (tails_) tails_->extend(end);
-  last_known_ = static_cast<BlockId>(known_ - 1);
-  absent_ -= blocks.count;
+void BlockArena::lend(BlockId first, std::int64_t count) {
+  while (queue_.num_linked() < first + count) queue_.add_block();
+  know(queue_.num_linked());
+  for (std::int64_t i = count; i > 0; --i) queue_.push_front(static_cast<BlockId>(first + i - 1));
+  absent_ -= count;
 }
 
-void BlockArena::withdraw(const LargePageBlocks& blocks) {
-  auto& own = *std::get_if<Known<RowRecords>>(&known_blocks_);
-  // Of those that were never taken since the page came nothing is known.
-  const BlockId end = untouched(blocks);
-  own.queue.remove_row(blocks.first);
-  for (BlockId block = blocks.first; block < end; ++block) {
+void BlockArena::withdraw(BlockId first, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto block = static_cast<BlockId>(first + i);
     contract([&] { return is_free(block); }, "a block that is withdrawn is held by nobody");
-    own.queue.remove(block);
-    if (is_findable(block)) drop_key(own, block);
+    queue_.remove(block);
+    if (is_findable(block)) drop_key(block);
   }
-  own.queue.drop_page(blocks.first);
-  const auto count = static_cast<std::size_t>(blocks.count);
-  own.blocks.clear(blocks.first, count);
-  own.index.clear(blocks.first, count);
-  steps_.clear(blocks.first, count);
-  if (tails_) tails_->clear(blocks.first, count);
-  absent_ += blocks.count;
+  absent_ += count;
 }
 
-void BlockArena::prefer(const LargePageBlocks& blocks) {
-  contract([&] { return !is_findable(blocks.first); }, "a block that can be found is no one's first choice");
-  with([&](auto& own) {
-    if (blocks.count > 1 && own.queue.end_of_row(blocks.first) == blocks.first + blocks.count)
-      return own.queue.move_row_to_front(blocks.first);
-    BlockId before = null_block_id;
-    for (BlockId block = blocks.first; block < blocks.first + blocks.count; before = block++) {
-      own.queue.remove(block);
-      own.queue.insert_after(before, block);
-    }
-  });
+void BlockArena::prefer(BlockId block) {
+  contract([&] { return !is_findable(block); }, "a block that can be found is no one's first choice");
+  queue_.remove(block);
+  queue_.push_front(block);
 }
 
 }  // namespace hybridkv

@@ -4,12 +4,9 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
-#include <type_traits>
-#include <utility>
-#include <variant>
+#include <vector>
 
 #include "simulator/pool/block_id.h"
-#include "simulator/pool/block_records.h"
 #include "simulator/pool/free_queue.h"
 #include "simulator/pool/hash_index.h"
 #include "simulator/pool/host_tier.h"
@@ -51,41 +48,8 @@ struct BlockCounts {
 /// out of the queue; several blocks may carry one key, a look-up gives the oldest. Block 0 is never handed out.
 /// In 0.33 blocks without a key that are given back together keep their order at the front, and a block may carry a
 /// second key, that of a prompt's tail which ends inside it.
-/// Memory grows with the blocks that were in use at one time or another, not with the size of the arena; of large pages
-/// that come and go, with those in use since their page came. An arena that never drops a key remembers of a block that
-/// nobody holds its key alone.
+/// Memory grows with the blocks that were in use at one time or another, not with the size of the arena.
 class BlockArena {
-  struct Block {
-    std::int32_t references = 0;
-    BlockKind kind = BlockKind::attention;
-    bool checkpoint = false;
-    bool used = false;
-    bool operator==(const Block&) const = default;
-  };
-
-  /// What is known of each block. Records lie flat where nearly all blocks are in use. They lie in rows where large
-  /// pages come and go, and in an arena that never drops a key, which needs little more than the keys of most blocks.
-  template <template <class> class Records>
-  struct Known {
-    static constexpr bool in_rows = Records<Block>::in_rows;
-    explicit Known(QueueOf<Records> of) : queue(std::move(of)), index(0) {}
-    Records<Block> blocks;  // (blocks known)
-    QueueOf<Records> queue;
-    IndexOf<std::conditional_t<in_rows, RowKeys, FlatKeys>> index;
-  };
-
-  // Calls `use` with what is known of each block. A call asks once how the records lie, not at every record.
-  template <class Use>
-  decltype(auto) with(Use&& use) {
-    if (auto* const flat = std::get_if<Known<FlatRecords>>(&known_blocks_)) [[likely]] return use(*flat);
-    return use(*std::get_if<Known<RowRecords>>(&known_blocks_));
-  }
-  template <class Use>
-  decltype(auto) with(Use&& use) const {
-    if (auto* const flat = std::get_if<Known<FlatRecords>>(&known_blocks_)) [[likely]] return use(*flat);
-    return use(*std::get_if<Known<RowRecords>>(&known_blocks_));
-  }
-
  public:
   /// How the arenas of a release differ from those of June 2026.
   struct Rules {
@@ -117,8 +81,8 @@ class BlockArena {
 
   std::int64_t num_blocks() const { return num_blocks_; }
   /// Blocks from the first on, the null block among them, of which anything is known; those behind were never in use.
-  std::int64_t num_known() const { return known_; }
-  std::int64_t num_free() const { return queued() + resting_; }
+  std::int64_t num_known() const { return static_cast<std::int64_t>(blocks_.size()); }
+  std::int64_t num_free() const { return queue_.size(); }
   /// Blocks held by somebody, of one kind.
   std::int64_t num_held(BlockKind kind) const { return held_[static_cast<std::size_t>(kind)]; }
   std::int64_t num_held() const { return num_blocks() - 1 - num_free() - absent_; }
@@ -133,34 +97,28 @@ class BlockArena {
   }
 
   /// Can `count` more blocks be taken?
-  bool has_room(std::int64_t count) const { return unlimited_ || count <= queued(); }
+  bool has_room(std::int64_t count) const { return unlimited_ || count <= queue_.size(); }
   /// Does nobody hold the block?
-  bool is_free(BlockId block) const { return references(block) == 0; }
-  std::int64_t references(BlockId block) const {
-    return with([&](const auto& own) { return own.blocks[block].references; });
-  }
-  BlockKind kind(BlockId block) const {
-    return with([&](const auto& own) { return own.blocks[block].kind; });
-  }
-  PrefixKey key(BlockId block) const {
-    return with([&](const auto& own) { return own.index.key(block); });
-  }
+  bool is_free(BlockId block) const { return blocks_[block].references == 0; }
+  std::int64_t references(BlockId block) const { return blocks_[block].references; }
+  BlockKind kind(BlockId block) const { return blocks_[block].kind; }
+  PrefixKey key(BlockId block) const { return index_.key(block); }
   /// Key of the tail that ends inside the block, 0 = none.
   PrefixKey tail_key(BlockId block) const { return tails_ ? tails_->key(block) : 0; }
   /// Can the block be found?
   bool is_findable(BlockId block) const { return key(block) != 0 || tail_key(block) != 0; }
   /// Does any block carry that key, or that of a tail? Not counted as a look-up.
-  bool carries(PrefixKey key) const { return oldest(key) != null_block_id; }
+  bool carries(PrefixKey key) const { return index_.find(key) != null_block_id; }
   bool carries_tail(PrefixKey key) const { return tails_ && tails_->find(key) != null_block_id; }
-  /// Step in which the state in a block was published. Pre: it holds a state.
-  std::int64_t published_step(BlockId block) const { return steps_[block]; }
+  /// Step in which the block was published.
+  std::int64_t published_step(BlockId block) const { return blocks_[block].published_step; }
 
   /// Does a block carry that key? Counts as no look-up.
-  bool holds_key(PrefixKey key) const { return oldest(key) != null_block_id; }
+  bool holds_key(PrefixKey key) const { return index_.find(key) != null_block_id; }
   /// Oldest block with that key, or the null block.
   BlockId find(PrefixKey key) {
     ++stats_.lookups;
-    return oldest(key);
+    return index_.find(key);
   }
 
   /// Oldest block in which a tail with that key ends, or the null block.
@@ -195,58 +153,42 @@ class BlockArena {
   /// The same of several blocks given back together; `last` begins as the null block and is the arena's.
   void release(BlockId block, BlockId& last);
 
-  /// The arena gets the blocks of a large page. Pre: it has a ledger, which has just given it the page.
-  void lend(const LargePageBlocks& blocks);
+  /// The arena gets `count` blocks from the first one on. Pre: it has a ledger, which has just given it their page.
+  void lend(BlockId first, std::int64_t count);
   /// They go, with all that could be found in them. Pre: nobody holds one.
-  void withdraw(const LargePageBlocks& blocks);
-  /// The first block of a large page that was never taken since the page came, behind which none was; one past the page
-  /// where there is none or only one.
-  BlockId untouched(const LargePageBlocks& page) const {
-    return with([&](const auto& own) { return own.queue.untouched(page.first); });
-  }
-  /// These blocks are the next ones to be taken. Pre: they are free and carry no key, and those of them that were never
-  /// taken since their page came are the first of those.
-  void prefer(const LargePageBlocks& blocks);
+  void withdraw(BlockId first, std::int64_t count);
+  /// The block is the next one to be taken. Pre: it is free and carries no key.
+  void prefer(BlockId block);
 
  private:
   friend struct ArenaPeek;
 
-  std::int64_t queued() const {
-    return with([](const auto& own) { return own.queue.size(); });
-  }
-  BlockId oldest(PrefixKey key) const {
-    return with([&](const auto& own) { return own.index.find(key); });
-  }
+  struct Block {
+    std::int32_t references = 0;
+    BlockKind kind = BlockKind::attention;
+    bool checkpoint = false;
+    bool used = false;
+    std::int64_t published_step = 0;
+  };
 
-  // Parts of the operations, of the records `own`.
-  bool can_find(const auto& own, BlockId block) const { return own.index.key(block) != 0 || tail_key(block) != 0; }
-  void drop_key(auto& own, BlockId block);
-  void tell_removed(const auto& own, PrefixKey key) {
-    if (listener_ && own.index.find(key) == null_block_id) listener_->removed(key);
+  void drop_key(BlockId block);
+  void tell_removed(PrefixKey key) {
+    if (listener_ && index_.find(key) == null_block_id) listener_->removed(key);
   }
   // Something is found in a block from now on, or no longer.
-  void count_findable(const auto& own, BlockId block, bool is_findable);
-  BlockId next_victim(auto& own);
-  // One more block than before, of an unlimited arena in which none is free without a key.
-  BlockId add_block(auto& own);
-  // The last holder of a block has gone.
-  void rest(auto& own, BlockId block, BlockId& last);
-  void note_step(BlockId block, std::int64_t step) {
-    if (steps_[block] != step) steps_.edit(block) = step;
-  }
-  bool has(BlockId block) const { return block != null_block_id && block < known_; }
+  void count_findable(BlockId block, bool is_findable);
+  BlockId next_victim();
+  bool has(BlockId block) const { return block != null_block_id && block < blocks_.size(); }
   // Makes room for the blocks below `end`.
-  [[gnu::noinline]] void know(auto& own, std::int64_t end);
-  // Pre: so many blocks are known or will be.
-  void require_memory(std::int64_t known) const;
+  [[gnu::noinline]] void know(std::int64_t end);
 
   std::int64_t num_blocks_;
-  std::int64_t most_known_;  // blocks that may be known
-  std::int64_t known_ = 0;
-  std::variant<Known<FlatRecords>, Known<RowRecords>> known_blocks_;
-  RowRecords<std::int64_t> steps_;  // (blocks known) in which the states in them were published
+  std::int64_t most_known_;    // blocks that may be known
+  std::vector<Block> blocks_;  // (blocks known)
   BlockId last_known_ = null_block_id;
-  std::optional<IndexOf<RowKeys>> tails_;  // where blocks may carry a second key
+  FreeQueue queue_;
+  HashIndex index_;
+  std::optional<HashIndex> tails_;  // where blocks may carry a second key
   HostTier* host_ = nullptr;           // told what is published and what goes
   std::size_t host_arena_ = 0;
   KeyListener* listener_ = nullptr;
@@ -257,7 +199,6 @@ class BlockArena {
   PageLedger* ledger_;
   std::int64_t number_;      // in the ledger
   std::int64_t absent_ = 0;
-  std::int64_t resting_ = 0;  // of an unlimited arena: free blocks with a key, which need no place in the queue
   std::array<std::int64_t, 3> held_{};      // by kind
   std::array<std::int64_t, 3> findable_{};  // by kind
   BlockCounts stats_;

@@ -6,7 +6,6 @@
 
 #include "base/contract.h"
 #include "simulator/pool/block_id.h"
-#include "simulator/pool/key_records.h"
 #include "simulator/trace/chain_hash.h"
 
 namespace hybridkv {
@@ -14,21 +13,17 @@ namespace hybridkv {
 /// Finds the block that carries a key; several blocks may carry the same one, then the oldest still present.
 ///
 /// An open-addressing table of 8-byte buckets (32 bits of the key, oldest block), at most half full, so a miss
-/// touches one cache line, and from 32 MiB on, where memory counts for more, at most three quarters; several blocks of
-/// one key form a ring in the order of insertion. All operations are O(1) however many blocks share a key. Memory grows
-/// with the blocks that there is room for, in rows with those of them that have a key, and with those that carry keys.
-/// `Keys` is FlatKeys or RowKeys.
-template <class Keys>
-class IndexOf {
+/// touches one cache line; the blocks of one key form a ring in the order of insertion. All operations are O(1)
+/// however many blocks share a key. Memory grows with the blocks that there is room for and with those that carry keys.
+class HashIndex {
  public:
-  explicit IndexOf(std::int64_t num_blocks) : buckets_(least_buckets), mask_(buckets_.size() - 1) {
-    for (std::int64_t block = 0; block < num_blocks; ++block) add_block();
-  }
+  explicit HashIndex(std::int64_t num_blocks)
+      : nodes_(static_cast<std::size_t>(num_blocks)), buckets_(least_buckets), mask_(buckets_.size() - 1) {}
 
   /// Number of blocks that carry a key.
   std::int64_t size() const { return size_; }
   /// Key of a block, 0 = none.
-  PrefixKey key(BlockId block) const { return keys_.key(block); }
+  PrefixKey key(BlockId block) const { return nodes_[block].key; }
 
   /// Oldest block with that key, or the null block. Pre: key != 0.
   BlockId find(PrefixKey wanted) const {
@@ -36,48 +31,52 @@ class IndexOf {
     for (std::size_t at = home(tag_of(wanted));; at = (at + 1) & mask_) {
       const Bucket bucket = buckets_[at];
       if (bucket.oldest == null_block_id) return null_block_id;
-      if (bucket.tag == tag_of(wanted) && key(bucket.oldest) == wanted) return bucket.oldest;
+      if (bucket.tag == tag_of(wanted) && nodes_[bucket.oldest].key == wanted) return bucket.oldest;
     }
   }
 
   /// Pre: the block carries no key, key != 0.
   void insert(PrefixKey wanted, BlockId block) {
-    contract([&] { return wanted != 0 && block != null_block_id && block < keys_.size() && key(block) == 0; },
+    contract([&] { return wanted != 0 && block != null_block_id && block < nodes_.size() && key(block) == 0; },
              "a block without a key is given one");
-    keys_.edit_key(block) = wanted;
+    Node& node = nodes_[block];
+    node = {wanted, block, block};
     if (++size_ > most_keys_) [[unlikely]] grow();
     std::size_t at = home(tag_of(wanted));
     for (; buckets_[at].oldest != null_block_id; at = (at + 1) & mask_) {
       const BlockId oldest = buckets_[at].oldest;
-      if (buckets_[at].tag == tag_of(wanted) && key(oldest) == wanted) return join_ring(oldest, block);
+      if (buckets_[at].tag != tag_of(wanted) || nodes_[oldest].key != wanted) continue;
+      node.older = nodes_[oldest].older;  // the ring's last
+      node.newer = oldest;
+      nodes_[node.older].newer = block;
+      nodes_[oldest].older = block;
+      return;
     }
     buckets_[at] = {tag_of(wanted), block};
   }
 
   /// Pre: the block carries a key.
   void erase(BlockId block) {
-    contract([&] { return block < keys_.size() && key(block) != 0; }, "a block loses a key that it has");
-    const std::uint32_t tag = tag_of(key(block));
+    contract([&] { return block < nodes_.size() && key(block) != 0; }, "a block loses a key that it has");
+    Node& node = nodes_[block];
+    const std::uint32_t tag = tag_of(node.key);
     std::size_t at = home(tag);
     while (buckets_[at].oldest != null_block_id && buckets_[at].oldest != block) at = (at + 1) & mask_;
-    if (const KeyRing ring = keys_.ring(block); ring.newer != null_block_id) {
-      if (buckets_[at].oldest == block) buckets_[at].oldest = ring.newer;
-      leave_ring(block, ring);
+    if (node.newer != block) {
+      if (buckets_[at].oldest == block) buckets_[at].oldest = node.newer;
+      nodes_[node.newer].older = node.older;
+      nodes_[node.older].newer = node.newer;
     } else {
       close_gap(at);
     }
-    keys_.edit_key(block) = 0;
+    node.key = 0;
     --size_;
   }
 
   /// Sets room aside for so many blocks, which it does not have yet.
-  void reserve(std::int64_t blocks) { keys_.reserve(static_cast<std::size_t>(blocks)); }
+  void reserve(std::int64_t blocks) { nodes_.reserve(static_cast<std::size_t>(blocks)); }
   /// Room for one more block.
-  void add_block() { keys_.add(); }
-  /// Room for all blocks below `end`. Pre: keys in rows.
-  void extend(std::size_t end) { keys_.extend(end); }
-  /// These blocks, which carry no key, take no memory until one has a key again. Pre: keys in rows.
-  void clear(std::size_t first, std::size_t count) { keys_.clear(first, count); }
+  void add_block() { nodes_.push_back({}); }
 
   /// Blocks that carry this key, oldest first, for checks and tests.
   std::vector<BlockId> all(PrefixKey wanted) const {
@@ -87,45 +86,30 @@ class IndexOf {
     BlockId at = oldest;
     do {
       blocks.push_back(at);
-      at = keys_.ring(at).newer;
-    } while (at != oldest && at != null_block_id && blocks.size() <= keys_.size());
+      at = nodes_[at].newer;
+    } while (at != oldest && blocks.size() <= nodes_.size());
     return blocks;
   }
 
  private:
   friend struct ArenaPeek;
 
+  struct Node {
+    PrefixKey key = 0;
+    BlockId older = 0, newer = 0;  // ring of the blocks of one key; the oldest one's `older` is the newest
+  };
   struct Bucket {
     std::uint32_t tag = 0;
     BlockId oldest = null_block_id;  // null_block_id = empty bucket
   };
 
-  static constexpr std::size_t least_buckets = 64, many_buckets = std::size_t{1} << 22;
-
-  void join_ring(BlockId oldest, BlockId block) {
-    KeyRing& first = keys_.edit_ring(oldest);
-    if (first.newer == null_block_id) first = {oldest, oldest};
-    const BlockId newest = first.older;
-    keys_.edit_ring(block) = {newest, oldest};
-    keys_.edit_ring(newest).newer = block;
-    first.older = block;
-  }
-  void leave_ring(BlockId block, const KeyRing& ring) {
-    if (ring.older == ring.newer) {  // one is left
-      keys_.leave(ring.newer);
-    } else {
-      keys_.edit_ring(ring.newer).older = ring.older;
-      keys_.edit_ring(ring.older).newer = ring.newer;
-    }
-    keys_.leave(block);
-  }
+  static constexpr std::size_t least_buckets = 64;
 
   [[gnu::noinline]] void grow() {
     std::vector<Bucket> old(2 * buckets_.size());
     old.swap(buckets_);
     mask_ = buckets_.size() - 1;
-    most_keys_ = static_cast<std::int64_t>(buckets_.size() >= many_buckets ? buckets_.size() / 4 * 3
-                                                                           : buckets_.size() / 2);
+    most_keys_ = static_cast<std::int64_t>(buckets_.size() / 2);
     for (const Bucket bucket : old) {
       if (bucket.oldest == null_block_id) continue;
       std::size_t at = home(bucket.tag);
@@ -148,13 +132,11 @@ class IndexOf {
     buckets_[gap] = {};
   }
 
-  Keys keys_;                    // (blocks)
+  std::vector<Node> nodes_;     // (blocks)
   std::vector<Bucket> buckets_; // (power of two, at least twice the blocks that carry a key)
   std::size_t mask_;
   std::int64_t most_keys_ = least_buckets / 2; // without more buckets
   std::int64_t size_ = 0;
 };
-
-using HashIndex = IndexOf<FlatKeys>;
 
 }  // namespace hybridkv

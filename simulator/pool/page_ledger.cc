@@ -79,7 +79,7 @@ std::int64_t PageLedger::take_free() {
 }
 
 bool PageLedger::hand_over(std::span<BlockArena> pools, std::size_t to, std::span<const std::int64_t> demand,
-                           RequestBlocks& request, Need need, bool alone, FirstBlocks& first) {
+                           RequestBlocks& request, Need need, bool alone, std::vector<BlockId>& first) {
   std::int64_t page = 0;
   if (num_free() > 0) {
     page = take_free();
@@ -89,15 +89,17 @@ bool PageLedger::hand_over(std::span<BlockArena> pools, std::size_t to, std::spa
     if (page == 0) return false;
     take_unused(page);
     const std::int64_t from = pages_[static_cast<std::size_t>(page)].pool;
-    pools[static_cast<std::size_t>(from)].withdraw(blocks_of(from, page));
+    pools[static_cast<std::size_t>(from)].withdraw(static_cast<BlockId>(first_block(from, page)),
+                                                   blocks_per_page_[static_cast<std::size_t>(from)]);
   }
   pages_[static_cast<std::size_t>(page)] = {.pool = static_cast<std::int64_t>(to), .owner = request.owner,
                                             .age = ++clock_};
   add_unused(page);
   ++given_;
-  const LargePageBlocks blocks = blocks_of(static_cast<std::int64_t>(to), page);
-  pools[to].lend(blocks);
-  first.add(blocks);
+  const std::int64_t begin = first_block(static_cast<std::int64_t>(to), page);
+  pools[to].lend(static_cast<BlockId>(begin), blocks_per_page_[to]);
+  for (std::int64_t block = begin; block < begin + blocks_per_page_[to]; ++block)
+    first.push_back(static_cast<BlockId>(block));
   request.large_pages.push_back(page);
   return true;
 }
@@ -105,19 +107,18 @@ bool PageLedger::hand_over(std::span<BlockArena> pools, std::size_t to, std::spa
 void PageLedger::provide(std::span<BlockArena> pools, std::span<const std::int64_t> demand, RequestBlocks& request,
                          bool alone) {
   if (request.owner == 0) request.owner = ++owners_;
-  std::vector<FirstBlocks> first(pools.size());
+  std::vector<std::vector<BlockId>> first(pools.size());
   // Its own pages first: they must not go while others look for pages.
   std::erase_if(request.large_pages, [&](std::int64_t page) {
     const Page& own = pages_[static_cast<std::size_t>(page)];
     if (own.owner != request.owner) return true;
     const auto pool = static_cast<std::size_t>(own.pool);
     if (own.held == blocks_per_page_[pool]) return false;
-    const LargePageBlocks blocks = blocks_of(own.pool, page);
-    const BlockId untouched = pools[pool].untouched(blocks);
-    for (BlockId block = blocks.first; block < untouched && first[pool].count < demand[pool]; ++block)
-      if (pools[pool].is_free(block) && !pools[pool].is_findable(block)) first[pool].add({block, 1});
-    const std::int64_t left = std::min(blocks.first + blocks.count - untouched, demand[pool] - first[pool].count);
-    if (left > 0) first[pool].add({untouched, left});
+    const std::int64_t begin = first_block(own.pool, page);
+    for (std::int64_t block = begin; block < begin + blocks_per_page_[pool]; ++block)
+      if (std::ssize(first[pool]) < demand[pool] && pools[pool].is_free(static_cast<BlockId>(block)) &&
+          !pools[pool].is_findable(static_cast<BlockId>(block)))
+        first[pool].push_back(static_cast<BlockId>(block));
     return false;
   });
   for (std::size_t pool = 0; pool < pools.size(); ++pool)
@@ -125,14 +126,13 @@ void PageLedger::provide(std::span<BlockArena> pools, std::span<const std::int64
       expects(hand_over(pools, pool, demand, request, Need::blocks, alone, first[pool]),
               "large pages that fit are there");
   for (std::size_t pool = 0; pool < pools.size(); ++pool) {
-    while (first[pool].count < demand[pool] &&
+    while (std::ssize(first[pool]) < demand[pool] &&
            hand_over(pools, pool, demand, request, Need::own_page, alone, first[pool])) {
     }
     // A page of its own that the request can do without here may have gone to another pool.
-    const std::vector<LargePageBlocks>& rows = first[pool].rows;
-    for (auto row = rows.rbegin(); row != rows.rend(); ++row)
-      if (pool_of(of(static_cast<std::int64_t>(pool), row->first)) == static_cast<std::int64_t>(pool))
-        pools[pool].prefer(*row);
+    for (auto block = first[pool].rbegin(); block != first[pool].rend(); ++block)
+      if (pool_of(of(static_cast<std::int64_t>(pool), *block)) == static_cast<std::int64_t>(pool))
+        pools[pool].prefer(*block);
   }
 }
 
@@ -145,7 +145,7 @@ void PageLedger::note_held(std::int64_t pool, BlockId block) {
   ++held.held;
 }
 
-std::optional<LargePageBlocks> PageLedger::note_free(std::int64_t pool, BlockId block) {
+std::optional<PageLedger::BlocksOfPage> PageLedger::note_free(std::int64_t pool, BlockId block) {
   const std::int64_t page = of(pool, block);
   Page& freed = pages_[static_cast<std::size_t>(page)];
   freed.age = ++clock_;
@@ -157,7 +157,7 @@ std::optional<LargePageBlocks> PageLedger::note_free(std::int64_t pool, BlockId 
   }
   freed = {};
   returned_.push_back(page);
-  return blocks_of(pool, page);
+  return BlocksOfPage{static_cast<BlockId>(first_block(pool, page)), blocks_per_page_[static_cast<std::size_t>(pool)]};
 }
 
 void PageLedger::note_findable(std::int64_t pool, BlockId block, bool is_findable) {

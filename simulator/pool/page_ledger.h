@@ -14,12 +14,6 @@ namespace hybridkv {
 class BlockArena;
 struct RequestBlocks;
 
-/// Blocks of a large page, or one of them alone.
-struct LargePageBlocks {
-  BlockId first = null_block_id;
-  std::int64_t count = 0;
-};
-
 /// Large pages that go from pool to pool: one is split among k blocks of the pool that has it (Jenga's upper level).
 ///
 /// A large page is used while somebody holds one of its blocks, empty when nothing is found in any of them, and
@@ -45,7 +39,6 @@ class PageLedger {
   std::int64_t num_free() const { return num_pages_ - std::ssize(pages_) + std::ssize(returned_); }
   /// Large pages handed to pools so far, those taken from another included.
   std::int64_t num_given() const { return given_; }
-  std::int64_t blocks_per_page(std::int64_t pool) const { return blocks_per_page_[static_cast<std::size_t>(pool)]; }
   /// Pool that has the page; -1: none.
   std::int64_t pool_of(std::int64_t page) const {
     return page < std::ssize(pages_) ? pages_[static_cast<std::size_t>(page)].pool : -1;
@@ -68,10 +61,15 @@ class PageLedger {
   void provide(std::span<BlockArena> pools, std::span<const std::int64_t> demand, RequestBlocks& request,
                bool alone = false);
 
+  /// The blocks of a large page.
+  struct BlocksOfPage {
+    BlockId first = null_block_id;
+    std::int64_t count = 0;
+  };
   /// Told by a pool: the first hold of a block was taken.
   void note_held(std::int64_t pool, BlockId block);
   /// The last one went. Where the large page is empty now, no pool has it any more, and the pool gives up these blocks.
-  std::optional<LargePageBlocks> note_free(std::int64_t pool, BlockId block);
+  std::optional<BlocksOfPage> note_free(std::int64_t pool, BlockId block);
   /// Something is found in a block from now on, or no longer.
   void note_findable(std::int64_t pool, BlockId block, bool is_findable);
 
@@ -90,8 +88,8 @@ class PageLedger {
   std::int64_t of(std::int64_t pool, BlockId block) const {
     return static_cast<std::int64_t>(block) / blocks_per_page_[static_cast<std::size_t>(pool)];
   }
-  LargePageBlocks blocks_of(std::int64_t pool, std::int64_t page) const {
-    return {static_cast<BlockId>(page * blocks_per_page(pool)), blocks_per_page(pool)};
+  std::int64_t first_block(std::int64_t pool, std::int64_t page) const {
+    return page * blocks_per_page_[static_cast<std::size_t>(pool)];
   }
   bool is_evictable(const Page& page) const {
     return page.held == 0 && page.findable == blocks_per_page_[static_cast<std::size_t>(page.pool)];
@@ -112,19 +110,10 @@ class PageLedger {
                          std::span<const std::int64_t> demand, const RequestBlocks& request, Need need) const;
   // A page that no pool has.
   std::int64_t take_free();
-  // What a request is to take first of a pool.
-  struct FirstBlocks {
-    std::vector<LargePageBlocks> rows;
-    std::int64_t count = 0;  // blocks of all of them
-    void add(const LargePageBlocks& row) {
-      rows.push_back(row);
-      count += row.count;
-    }
-  };
   // Hands a page to a pool for the request: a free one, else an evictable one, for a request that is alone else one
   // that nobody uses. False where there is none. Appends its blocks to `first`.
   bool hand_over(std::span<BlockArena> pools, std::size_t to, std::span<const std::int64_t> demand,
-                 RequestBlocks& request, Need need, bool alone, FirstBlocks& first);
+                 RequestBlocks& request, Need need, bool alone, std::vector<BlockId>& first);
 
   std::vector<std::int64_t> blocks_per_page_;       // (pool)
   std::int64_t num_pages_;

@@ -211,11 +211,11 @@ TEST_CASE("fault: wrong reference counts are found") {
   PlantedInPool planted;
   const BlockId held = planted.blocks(0).attention[0][0];
   SUBCASE("one too many") {
-    ++ArenaPeek::blocks(planted.pool()).edit(held).references;
+    ++ArenaPeek::blocks(planted.pool())[held].references;
     CHECK(found(planted, "references and has"));
   }
   SUBCASE("one too few") {
-    --ArenaPeek::blocks(planted.pool()).edit(held).references;
+    --ArenaPeek::blocks(planted.pool())[held].references;
     CHECK(found(planted, "references and has"));
   }
   SUBCASE("the null block is held") {
@@ -233,11 +233,11 @@ TEST_CASE("fault: a broken free queue is found") {
   auto& links = ArenaPeek::links(planted.pool());
   auto& queue = ArenaPeek::queue(planted.pool());
   SUBCASE("a link leads back") {
-    links.edit(planted.last_free()).next = queue.front();
+    links[planted.last_free()].next = queue.front();
     CHECK(found(planted, "the free queue is broken"));
   }
   SUBCASE("a link leads past the last block") {
-    links.edit(planted.last_free()).next = static_cast<BlockId>(links.size());
+    links[planted.last_free()].next = static_cast<BlockId>(links.size());
     CHECK(found(planted, "the free queue is broken"));
   }
   SUBCASE("a free block is lost") {
@@ -254,9 +254,9 @@ TEST_CASE("fault: a broken free queue is found") {
 TEST_CASE("fault: a wrong index is found") {
   PlantedInPool planted;
   const BlockId block = planted.blocks(0).attention[0][0];
-  auto& keys = ArenaPeek::keys(planted.pool());
+  auto& nodes = ArenaPeek::nodes(planted.pool());
   SUBCASE("a block lost its key, the index did not notice") {
-    keys.edit_key(block) = 0;
+    nodes[block].key = 0;
     CHECK(found(planted, "the index counts"));
   }
   SUBCASE("an empty slot hides a key") {
@@ -265,7 +265,7 @@ TEST_CASE("fault: a wrong index is found") {
     CHECK(found(planted, "the index does not find"));
   }
   SUBCASE("a stale slot points to a block with another key") {
-    keys.edit_key(block) ^= 1ULL << 63;
+    nodes[block].key ^= 1ULL << 63;
     CHECK(found(planted, "is not published under its prefix"));
   }
   SUBCASE("a counter of findable blocks is off") {

@@ -12,9 +12,7 @@ using namespace hybridkv;
 using hybridkv::testing::Dice;
 
 namespace {
-std::vector<BlockId> queue_of(const BlockArena& pool) {
-  return ArenaPeek::with(pool, [](const auto& own) { return own.queue.in_order(); });
-}
+std::vector<BlockId> queue_of(const BlockArena& pool) { return ArenaPeek::queue(pool).in_order(); }
 }  // namespace
 
 TEST_CASE("edge: a pool hands out blocks from 1 upwards, never the null block") {

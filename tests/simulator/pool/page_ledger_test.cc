@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <type_traits>
 
 #include "base/error.h"
 #include "engines/vllm/rules.h"
@@ -258,113 +256,6 @@ TEST_CASE("law: large pages of 3 TiB cost what is used of them, and find what a 
     all_used += known;
   }
   CHECK(all_used < 20 * 3000);
-}
-
-namespace {
-
-/// Records of blocks and of places in the queue that take memory.
-std::int64_t kept(const BlockArena& arena) {
-  return ArenaPeek::with(arena, [](const auto& own) -> std::int64_t {
-    if constexpr (std::remove_cvref_t<decltype(own)>::in_rows)
-      return static_cast<std::int64_t>(own.blocks.num_kept() + ArenaPeek::links_of(own.queue).num_kept());
-    else
-      return INT64_MAX;
-  });
-}
-
-}  // namespace
-
-TEST_CASE("law: an arena remembers what it takes of the large pages that it has, not what it had of others") {
-  constexpr std::int64_t pages = 300, blocks = 5000;
-  PageLedger ledger(pages, {blocks});
-  BlockArena arena(pages * blocks, false, {.ledger = &ledger});
-  const auto page = [&](std::int64_t number) {
-    return LargePageBlocks{static_cast<BlockId>(number * blocks), blocks};
-  };
-  // Pages come, and nothing is taken of them.
-  for (std::int64_t number = 1; number < pages; ++number) arena.lend(page(number));
-  CHECK(arena.num_free() == (pages - 1) * blocks);
-  CHECK(arena.adds_up());
-  CHECK(kept(arena) < (pages + 1) * 64);
-  // They go, and leave the null block.
-  for (std::int64_t number = 1; number < pages; ++number) arena.withdraw(page(number));
-  CHECK(arena.num_free() == 0);
-  CHECK(arena.adds_up());
-  CHECK(kept(arena) <= 2 * 64);
-}
-
-TEST_CASE("law: a pool that never evicts remembers of the blocks that nobody holds their keys alone") {
-  constexpr int requests = 100, blocks = 300;
-  BlockArena arena(1000, true);
-  std::vector<BlockId> taken;
-  PrefixKey key = 0;
-  for (int request = 0; request < requests; ++request) {
-    for (int i = 0; i < blocks; ++i) {
-      taken.push_back(arena.take(BlockKind::attention));
-      arena.publish(taken.back(), ++key, request, false);
-    }
-    CHECK(kept(arena) < 4 * blocks + 1000);
-    for (; !taken.empty(); taken.pop_back()) arena.release(taken.back());
-    REQUIRE(arena.adds_up());
-    CHECK(kept(arena) <= 4 * 64);
-  }
-  CHECK(arena.num_findable(BlockKind::attention) == requests * blocks);
-  CHECK(arena.num_held() == 0);
-  for (PrefixKey found = 1; found <= key; ++found) {
-    const BlockId block = arena.find(found);
-    REQUIRE(block != null_block_id);
-    arena.hold(block);
-    arena.release(block);
-  }
-  CHECK(kept(arena) <= 4 * 64);
-}
-
-TEST_CASE("law: rows of blocks that were never taken stand for them, in every order of pages that come and go") {
-  Dice dice(3);
-  for (int round = 0; round < 200; ++round) {
-    const std::int64_t k = dice.roll(1, 9), pages = 6;
-    auto queue = QueueOf<RowRecords>::of_pages(k);
-    std::vector<BlockId> naive, taken;
-    std::set<std::int64_t> here;
-    const auto first_of = [&](std::int64_t page) { return static_cast<BlockId>(page * k); };
-    const auto in_page = [&](std::int64_t page, BlockId block) { return block / k == page; };
-    for (int i = 0; i < 150; ++i) {
-      const std::int64_t page = dice.roll(1, pages), what = dice.roll(0, 4);
-      if (what == 0 && here.insert(page).second) {
-        queue.add_page(first_of(page));
-        for (std::int64_t block = k; block > 0; --block)
-          naive.insert(naive.begin(), static_cast<BlockId>(first_of(page) + block - 1));
-      } else if (what == 1 && here.contains(page) &&
-                 std::none_of(taken.begin(), taken.end(), [&](BlockId block) { return in_page(page, block); })) {
-        const BlockId end = queue.untouched(first_of(page));
-        queue.remove_row(first_of(page));
-        for (BlockId block = first_of(page); block < end; ++block) queue.remove(block);
-        queue.drop_page(first_of(page));
-        std::erase_if(naive, [&](BlockId block) { return in_page(page, block); });
-        here.erase(page);
-      } else if (what == 2 && !taken.empty()) {
-        const bool back = dice.chance(50);
-        back ? queue.push_back(taken.back()) : queue.push_front(taken.back());
-        naive.insert(back ? naive.end() : naive.begin(), taken.back());
-        taken.pop_back();
-      } else if (what == 3 && !naive.empty()) {
-        taken.push_back(queue.pop_front());
-        REQUIRE(taken.back() == naive.front());
-        naive.erase(naive.begin());
-      } else if (what == 4 && here.contains(page) && queue.untouched(first_of(page)) < first_of(page + 1)) {
-        const BlockId head = queue.untouched(first_of(page));
-        queue.move_row_to_front(head);
-        const auto behind = std::stable_partition(naive.begin(), naive.end(), [&](BlockId block) {
-          return in_page(page, block) && block >= head;
-        });
-        REQUIRE(behind - naive.begin() == first_of(page + 1) - head);
-      }
-      REQUIRE(queue.in_order() == naive);
-      REQUIRE(queue.size() == std::ssize(naive));
-      for (BlockId block = 1; block < static_cast<std::size_t>(queue.num_linked()); ++block)
-        REQUIRE(queue.contains(block) == (std::find(naive.begin(), naive.end(), block) != naive.end()));
-    }
-  }
 }
 
 TEST_CASE("edge: arenas that share large pages have the same number of them, and no rings") {

@@ -44,13 +44,6 @@ class CascadeRun {
   }
 
  private:
-  /// What a thread keeps between tiles.
-  struct TileRoom {
-    KeyValueTile<Real> tile;
-    std::int64_t tile_keys = 0;  ///< most rows the tile ever had
-    TileScratch<Real> scratch;
-  };
-
   /// Every request with query tokens has the blocks of the prefix; this is the first. Pre: there is one.
   std::int64_t request_with_queries() const {
     std::int64_t request = 0;
@@ -73,9 +66,9 @@ class CascadeRun {
       // Query heads of different KV heads share nothing: neither order nor threads change a bit.
       parallel_for(queries_.size(), threads_, [&](std::size_t which, std::size_t thread) {
         const auto kv_head = static_cast<std::int64_t>(which);
-        TileRoom& room = rooms_[thread];
+        TileRoom<Real>& room = rooms_[thread];
         load_blocks(inputs_, kv_head, blocks, room.tile);
-        room.tile_keys = std::max(room.tile_keys, static_cast<std::int64_t>(room.tile.key.rows()));
+        room.note_tile();
         attend(queries_[which], room.tile,
                {first_token, num_tokens, keys, bias_.data(), bias_stride, static_cast<Real>(inputs_.soft_cap)}, kv_head,
                room.scratch, into);
@@ -108,20 +101,7 @@ class CascadeRun {
     if (largest_bias_ > 0)
       memory_.biases.push_back(dense_allocation("suffix_bias", {largest_bias_}, sizeof(Real)));
     add("queries", {tokens, heads, inputs_.head_size_k()});
-    std::int64_t tile_keys = 0, scores = 0, weighted = 0, keys = 0, values = 0;
-    for (const TileRoom& room : rooms_) {
-      tile_keys += room.tile_keys;
-      scores += std::ssize(room.scratch.scores);
-      weighted += std::ssize(room.scratch.weighted);
-      keys += std::ssize(room.scratch.keys);
-      values += std::ssize(room.scratch.values);
-    }
-    add("key_tile", {tile_keys, inputs_.head_size_k()});
-    add("value_tile", {tile_keys, inputs_.head_size_v()});
-    add("scores", {scores});
-    add("weighted_values", {weighted});
-    add("keys_in_a_row", {keys});
-    add("values_in_a_row", {values});
+    note_scratch<Real>(rooms_, inputs_.head_size_k(), inputs_.head_size_v(), memory_);
     add("partial_results", {2, tokens, heads, inputs_.head_size_v() + 2});
   }
 
@@ -132,7 +112,7 @@ class CascadeRun {
   std::vector<RowMatrix<Real>> queries_;  ///< per KV head
   std::vector<Real> bias_;
   std::int64_t largest_bias_ = 0;
-  std::vector<TileRoom> rooms_;           ///< per thread
+  std::vector<TileRoom<Real>> rooms_;           ///< per thread
   MemoryReport memory_;
 };
 

@@ -162,6 +162,25 @@ RowMatrix<Real> load_queries(const AttentionInputs& inputs, std::int64_t kv_head
 }
 
 template <class Real>
+void note_scratch(const std::vector<TileRoom<Real>>& rooms, std::int64_t head_size_k, std::int64_t head_size_v,
+                  MemoryReport& memory) {
+  std::int64_t tile_keys = 0, scores = 0, weighted = 0, keys = 0, values = 0;
+  for (const TileRoom<Real>& room : rooms) {
+    tile_keys += room.tile_keys;
+    scores += std::ssize(room.scratch.scores);
+    weighted += std::ssize(room.scratch.weighted);
+    keys += std::ssize(room.scratch.keys);
+    values += std::ssize(room.scratch.values);
+  }
+  memory.note_scratch<Real>("key_tile", {tile_keys, head_size_k});
+  memory.note_scratch<Real>("value_tile", {tile_keys, head_size_v});
+  memory.note_scratch<Real>("scores", {scores});
+  memory.note_scratch<Real>("weighted_values", {weighted});
+  memory.note_scratch<Real>("keys_in_a_row", {keys});
+  memory.note_scratch<Real>("values_in_a_row", {values});
+}
+
+template <class Real>
 void attend(const RowMatrix<Real>& queries, const KeyValueTile<Real>& tile, const TileTask<Real>& task,
             std::int64_t kv_head, TileScratch<Real>& scratch, Partial<Real>& into) {
   using Map = Eigen::Map<RowMatrix<Real>>;
@@ -206,6 +225,8 @@ template void load_blocks(const AttentionInputs&, std::int64_t, std::span<const 
 template void load_blocks(const AttentionInputs&, std::int64_t, std::span<const VisibleBlock>, KeyValueTile<double>&);
 template RowMatrix<float> load_queries(const AttentionInputs&, std::int64_t);
 template RowMatrix<double> load_queries(const AttentionInputs&, std::int64_t);
+template void note_scratch(const std::vector<TileRoom<float>>&, std::int64_t, std::int64_t, MemoryReport&);
+template void note_scratch(const std::vector<TileRoom<double>>&, std::int64_t, std::int64_t, MemoryReport&);
 template void attend(const RowMatrix<float>&, const KeyValueTile<float>&, const TileTask<float>&, std::int64_t,
                      TileScratch<float>&, Partial<float>&);
 template void attend(const RowMatrix<double>&, const KeyValueTile<double>&, const TileTask<double>&, std::int64_t,

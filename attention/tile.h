@@ -1,11 +1,13 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "attention/inputs.h"
+#include "attention/memory_report.h"
 #include "attention/partial.h"
 
 namespace hybridkv {
@@ -76,6 +78,20 @@ struct TileScratch {
   std::vector<Real> values;    ///< (keys, channel of V), of the same
 };
 
+/// What a thread keeps between tiles.
+template <class Real>
+struct TileRoom {
+  void note_tile() { tile_keys = std::max(tile_keys, static_cast<std::int64_t>(tile.key.rows())); }
+  KeyValueTile<Real> tile;
+  std::int64_t tile_keys = 0;  ///< most rows the tile ever had
+  TileScratch<Real> scratch;
+};
+
+/// Tells the memory report what all threads had, with so many channels of K and V.
+template <class Real>
+void note_scratch(const std::vector<TileRoom<Real>>& rooms, std::int64_t head_size_k, std::int64_t head_size_v,
+                  MemoryReport& memory);
+
 /// Attention of query rows over a tile, merged into the partial results of the query heads of `kv_head`.
 /// A key with bias -inf is not read into the result, whatever its K and V hold, and one that no token of a few sees
 /// costs these no product. Source: vllm-gaudi PR 784.
@@ -93,6 +109,8 @@ extern template void load_blocks(const AttentionInputs&, std::int64_t, std::span
                                  KeyValueTile<double>&);
 extern template RowMatrix<float> load_queries(const AttentionInputs&, std::int64_t);
 extern template RowMatrix<double> load_queries(const AttentionInputs&, std::int64_t);
+extern template void note_scratch(const std::vector<TileRoom<float>>&, std::int64_t, std::int64_t, MemoryReport&);
+extern template void note_scratch(const std::vector<TileRoom<double>>&, std::int64_t, std::int64_t, MemoryReport&);
 extern template void attend(const RowMatrix<float>&, const KeyValueTile<float>&, const TileTask<float>&, std::int64_t,
                             TileScratch<float>&, Partial<float>&);
 extern template void attend(const RowMatrix<double>&, const KeyValueTile<double>&, const TileTask<double>&,

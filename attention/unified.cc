@@ -44,14 +44,6 @@ class UnifiedRun {
   }
 
  private:
-  /// What a thread keeps between blocks.
-  struct TileRoom {
-    void note_tile() { tile_keys = std::max(tile_keys, static_cast<std::int64_t>(tile.key.rows())); }
-    KeyValueTile<Real> tile;
-    std::int64_t tile_keys = 0;  ///< most rows the tile ever had
-    TileScratch<Real> scratch;
-  };
-
   Partial<Real> no_keys() const { return {inputs_.num_tokens(), inputs_.num_query_heads, inputs_.head_size_v()}; }
 
   template <class Compute>
@@ -71,7 +63,7 @@ class UnifiedRun {
 
   void causal_part(Partial<Real>& into) {
     const std::int64_t tokens = inputs_.num_tokens();
-    for_each_head([&](std::int64_t kv_head, TileRoom& room) {
+    for_each_head([&](std::int64_t kv_head, TileRoom<Real>& room) {
       load_new_tokens(inputs_, kv_head, room.tile);
       room.note_tile();
       for (std::int64_t first = 0; first < tokens; first += options_.slice_tokens) {
@@ -104,7 +96,7 @@ class UnifiedRun {
       visible.push_back({blocks_.shared[i].id, blocks_.shared[i].slots, blocks_.shared[i].start});
     const std::int64_t tokens = inputs_.num_tokens();
     const std::int64_t bias_stride = static_cast<std::int64_t>(bias.size()) / tokens;
-    for_each_head([&](std::int64_t kv_head, TileRoom& room) {
+    for_each_head([&](std::int64_t kv_head, TileRoom<Real>& room) {
       load_blocks(inputs_, kv_head, visible, room.tile);
       room.note_tile();
       attend(queries_[kv_head], room.tile,
@@ -115,7 +107,7 @@ class UnifiedRun {
 
   void unique_part(Partial<Real>& into) {
     const std::int64_t block_size = metadata_.block_size_tokens;
-    for_each_head([&](std::int64_t kv_head, TileRoom& room) {
+    for_each_head([&](std::int64_t kv_head, TileRoom<Real>& room) {
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(blocks_.unique.size()); ++i) {
         const UniqueBlock& block = blocks_.unique[i];
         const VisibleBlock visible[] = {{block.id, block.slots, block.start}};
@@ -137,20 +129,7 @@ class UnifiedRun {
     };
     const std::int64_t tokens = inputs_.num_tokens(), heads = inputs_.num_query_heads;
     add("queries", {tokens, heads, inputs_.head_size_k()});
-    std::int64_t tile_keys = 0, scores = 0, weighted = 0, keys = 0, values = 0;
-    for (const TileRoom& room : rooms_) {
-      tile_keys += room.tile_keys;
-      scores += std::ssize(room.scratch.scores);
-      weighted += std::ssize(room.scratch.weighted);
-      keys += std::ssize(room.scratch.keys);
-      values += std::ssize(room.scratch.values);
-    }
-    add("key_tile", {tile_keys, inputs_.head_size_k()});
-    add("value_tile", {tile_keys, inputs_.head_size_v()});
-    add("scores", {scores});
-    add("weighted_values", {weighted});
-    add("keys_in_a_row", {keys});
-    add("values_in_a_row", {values});
+    note_scratch<Real>(rooms_, inputs_.head_size_k(), inputs_.head_size_v(), memory_);
     add("partial_results", {static_cast<std::int64_t>(parts_.size()), tokens, heads, inputs_.head_size_v() + 2});
   }
 
@@ -163,7 +142,7 @@ class UnifiedRun {
   std::vector<Partial<Real>> parts_;      ///< online: one that all parts merge into
   MemoryReport memory_;
   std::size_t threads_;
-  std::vector<TileRoom> rooms_;           ///< per thread
+  std::vector<TileRoom<Real>> rooms_;           ///< per thread
 };
 
 }  // namespace

@@ -125,7 +125,7 @@ std::vector<NeededFlag> missing_flags(const ScenarioFile& file, bool takes_gpu) 
   };
   std::vector<NeededFlag> missing;
   if (!file.root.find("model")) missing.push_back({"--model", "NAME", "Qwen3.5-4B"});
-  if (!has("engine", {"memory", "num_blocks"})) 
+  if (!has("engine", {"memory", "num_blocks"}))
     missing.push_back(takes_gpu ? NeededFlag{"--gpu", "NAME", "H100"} : NeededFlag{"--memory", "SIZE", "40GiB"});
   if (!has("limits", {"max_model_len"})) missing.push_back({"--max-model-len", "TOKENS", "32k"});
   return missing;
@@ -133,7 +133,12 @@ std::vector<NeededFlag> missing_flags(const ScenarioFile& file, bool takes_gpu) 
 
 /// A question that is built from flags alone lacks nothing; what it lacks is said at once, with a command that has it.
 void require_whole_question(const ScenarioFile& file, const ScenarioOptions& options) {
-  const bool takes_gpu = options.command && options.command->get_option_no_throw("--gpu") != nullptr;
+  const auto option = [&](const char* name) {
+    return options.command ? options.command->get_option_no_throw(name) : nullptr;
+  };
+  // Of explain a step alone is asked on a GPU.
+  const CLI::Option* const step = option("--step");
+  const bool takes_gpu = option("--gpu") != nullptr && (step == nullptr || !step->empty());
   const std::vector<NeededFlag> missing = missing_flags(file, takes_gpu);
   if (missing.empty()) return;
   std::string example = options.command ? typed_command(*options.command) : "hybridkv plan";

@@ -94,6 +94,7 @@ TEST_CASE("edge: everything that is missing is said at once, with a command that
   require_completed("plan --model Qwen3.5-4B", "--memory SIZE and --max-model-len TOKENS are missing");
   require_completed("plan --model Qwen3.5-4B --memory 20G", "--max-model-len TOKENS is missing");
   require_completed("explain --max-model-len 32k", "--model NAME and --memory SIZE are missing");
+  require_completed("explain --max-model-len 32k --step 'prompt 5'", "--model NAME and --gpu NAME are missing");
   require_completed("plan Qwen3.5-4B --tp 2", "--memory SIZE and --max-model-len TOKENS are missing");
   require_completed("sweep --model Qwen3.5-4B,Qwen3.5-9B --quiet",
                     "--memory SIZE and --max-model-len TOKENS are missing");

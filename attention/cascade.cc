@@ -112,7 +112,7 @@ class CascadeRun {
   std::vector<RowMatrix<Real>> queries_;  ///< per KV head
   std::vector<Real> bias_;
   std::int64_t largest_bias_ = 0;
-  std::vector<TileRoom<Real>> rooms_;           ///< per thread
+  std::vector<TileRoom<Real>> rooms_;     ///< per thread
   MemoryReport memory_;
 };
 

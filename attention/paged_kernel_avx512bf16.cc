@@ -1,14 +1,8 @@
 #include "attention/paged_kernel.h"
 #include "attention/paged_kernels.h"
+#include "attention/wide_intrinsics.h"
 
 #if defined(__x86_64__)
-
-// GCC 12 takes the "undefined" operands of its own AVX-512 headers for uses of variables without a value.
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
 
 #include <array>
 #include <utility>

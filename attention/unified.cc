@@ -142,7 +142,7 @@ class UnifiedRun {
   std::vector<Partial<Real>> parts_;      ///< online: one that all parts merge into
   MemoryReport memory_;
   std::size_t threads_;
-  std::vector<TileRoom<Real>> rooms_;           ///< per thread
+  std::vector<TileRoom<Real>> rooms_;     ///< per thread
 };
 
 }  // namespace

@@ -213,17 +213,4 @@ std::vector<StepTerm> step_terms(const StepClock& clock, const StepBatch& batch)
   return TermList(clock, batch).made();
 }
 
-StepParts parts_of(const std::vector<StepTerm>& terms) {
-  StepParts parts;
-  for (const StepPart part : all_step_parts) {
-    double seconds[term_kind_names.size()] = {};
-    for (const StepTerm& term : terms)
-      if (term.part == part) seconds[static_cast<std::size_t>(term.kind)] += term.seconds();
-    parts[part] = std::max(seconds[static_cast<std::size_t>(TermKind::flops)],
-                           seconds[static_cast<std::size_t>(TermKind::bytes)]) +
-                  seconds[static_cast<std::size_t>(TermKind::time)];
-  }
-  return parts;
-}
-
 }  // namespace hybridkv

@@ -37,7 +37,4 @@ struct StepTerm {
 /// StepClock::parts, which computes them without their words.
 std::vector<StepTerm> step_terms(const StepClock& clock, const StepBatch& batch);
 
-/// Seconds of each part by these terms.
-StepParts parts_of(const std::vector<StepTerm>& terms);
-
 }  // namespace hybridkv

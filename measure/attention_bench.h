@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "attention/backend.h"
-#include "measure/attention_workload.h"
 #include "measure/arithmetic.h"
+#include "measure/attention_workload.h"
 
 namespace hybridkv {
 

@@ -6,19 +6,11 @@
 #include <vector>
 
 #include "attention/simd_path.h"
+#include "attention/wide_intrinsics.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/huge_pages.h"
 #include "measure/best_rate.h"
-
-#if defined(__x86_64__)
-// GCC 12 takes the "undefined" operands of its own AVX-512 headers for uses of variables without a value.
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
-#endif
 
 namespace hybridkv {
 

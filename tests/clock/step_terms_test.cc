@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/clock/clock_cases.h"
@@ -39,6 +40,20 @@ StepBatch random_batch(const StepClock& clock) {
   batch.loaded_seconds = 1e-3 * *rc::gen::inRange(0, 3);
   batch.elsewhere_rows = *rc::gen::inRange(0, 2) * batch.rows();
   return batch;
+}
+
+/// Seconds of each part by these terms.
+StepParts parts_of(const std::vector<StepTerm>& terms) {
+  StepParts parts;
+  for (const StepPart part : all_step_parts) {
+    double seconds[term_kind_names.size()] = {};
+    for (const StepTerm& term : terms)
+      if (term.part == part) seconds[static_cast<std::size_t>(term.kind)] += term.seconds();
+    parts[part] = std::max(seconds[static_cast<std::size_t>(TermKind::flops)],
+                           seconds[static_cast<std::size_t>(TermKind::bytes)]) +
+                  seconds[static_cast<std::size_t>(TermKind::time)];
+  }
+  return parts;
 }
 
 }  // namespace

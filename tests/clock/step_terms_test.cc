@@ -72,7 +72,7 @@ TEST_CASE("law: the terms of a step say of every part what the clock says") {
     }
     for (std::size_t i = 0; i < terms.size(); ++i) {
       RC_ASSERT(terms[i].seconds() > 0);
-      RC_ASSERT(i == 0 || terms[i - 1].part <= terms[i].part);
+      if (i > 0) RC_ASSERT(terms[i - 1].part <= terms[i].part);
     }
   }));
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/input_file.h"
 #include "base/printable.h"
 #include "base/read_real.h"
 #include "base/suggest.h"
@@ -82,5 +83,7 @@ std::int64_t CsvReader::whole(std::string_view column, std::int64_t otherwise) c
 void CsvReader::refuse(std::string_view column, const std::string& problem) const {
   throw InputError(fmt::format("{}:{}: {} {}", name_, lines_.line_number(), column, problem));
 }
+
+CsvReader open_csv(const std::string& path) { return {LineReader(open_bytes(path)), input_name(path)}; }
 
 }  // namespace hybridkv

@@ -40,4 +40,7 @@ class CsvReader {
   std::vector<std::string> values_;
 };
 
+/// Of the file at a path, - for standard input. Throws InputError where it cannot be read.
+CsvReader open_csv(const std::string& path);
+
 }  // namespace hybridkv

@@ -11,7 +11,7 @@ namespace hybridkv {
 enum class Coefficient {
   gemm_eff,          ///< share of the peak that dense products reach; attention reaches 0.7 of it
   moe_eff,           ///< the same of products with experts
-  mem_eff,           ///< share of the bandwidth of the memory
+  mem_eff,           ///< share of the bandwidth of the memory; attention reaches 0.7 of it
   layer_us,          ///< of every layer and step: its many small kernels
   moe_layer_us,      ///< a layer with routed experts has besides
   mixer_layer_us,    ///< a layer with states or latents has besides

@@ -34,7 +34,13 @@ class EngineLoop : public LoopEvents {
   void complete(std::int64_t steps);
 
  private:
+  bool all_generate() const;
+  bool all_have_prompts() const;
+
   std::vector<RankLoop> ranks_;
+  std::int64_t balance_steps_;
+  std::int64_t waited_ = 0;  // steps since prompts were last admitted or a wait for them ran out
+  bool waits_ = false;       // do prompts wait in this step for those of other ranks?
 };
 
 }  // namespace hybridkv

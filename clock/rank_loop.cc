@@ -84,9 +84,48 @@ void RankLoop::admit(const LoopEvents& events) {
   if (events.on_admission && !request.began) events.on_admission(request.index);
 }
 
+// Tokens of prompts that a step takes beside what generates.
+std::int64_t RankLoop::prompt_budget() const {
+  return rules_.budget - (rules_.prompts_alone ? 0 : decoding_ * rules_.drafts.rows());
+}
+
+// Does this request's prompt get a part of these tokens? One that no step could take whole is cut all the same.
+bool RankLoop::has_room(const Active& request, std::int64_t tokens) const {
+  const std::int64_t left = request.prompt - request.computed;
+  return tokens > 0 && (!rules_.whole_prompts || left <= tokens || left > rules_.budget);
+}
+
+// Tokens of the prompts that the next step could admit beside what runs.
+std::int64_t RankLoop::admissible_tokens() const {
+  const std::int64_t budget = prompt_budget();
+  std::int64_t tokens = 0, running = num_running();
+  double held = held_;
+  for (std::int64_t i = 0; i < seen_ && running < rules_.most_running; ++i, ++running) {
+    const Active& request = waiting_[static_cast<std::size_t>(i)];
+    held += held_by(request);
+    if (!has_room(request, budget - tokens) || (rules_.cache_tokens > 0 && held > rules_.cache_tokens)) break;
+    tokens += std::min(budget - tokens, request.prompt - request.computed);
+  }
+  return tokens;
+}
+
+// Has it a prompt to compute, one at which it is or one that it could admit?
+bool RankLoop::has_prompts() const { return num_running() > decoding_ || admissible_tokens() > 0; }
+
+// Do prompts wait in this step until there are more of them? Only while something generates meanwhile.
+bool RankLoop::waits_for_company() {
+  if (rules_.wait_steps == 0 || decoding_ == 0) return false;
+  const std::int64_t prompts = admissible_tokens();
+  if (prompts == 0) return false;
+  const auto tokens = static_cast<double>(prompts + decoding_ * rules_.drafts.rows());
+  if (waited_ < rules_.wait_steps && tokens < rules_.wait_share * static_cast<double>(rules_.budget)) return true;
+  waited_ = 0;
+  return false;
+}
+
 // Puts tokens of prompts into the step: of running requests first, then of waiting ones.
 void RankLoop::take_prompts(bool admits, const LoopEvents& events) {
-  std::int64_t budget = rules_.budget - (rules_.prompts_alone ? 0 : decoding_ * rules_.drafts.rows());
+  std::int64_t budget = prompt_budget();
   const auto take = [&](Active& request) {
     const std::int64_t tokens = std::min(budget, request.prompt - request.computed);
     const auto q = static_cast<double>(tokens), c = static_cast<double>(request.computed);
@@ -97,21 +136,26 @@ void RankLoop::take_prompts(bool admits, const LoopEvents& events) {
   };
   for (Active& request : running_)
     if (budget > 0 && request.computed < request.prompt) take(request);
-  while (admits && budget > 0 && seen_ > 0 && num_running() < rules_.most_running && fits(waiting_.front())) {
+  while (admits && seen_ > 0 && has_room(waiting_.front(), budget) && num_running() < rules_.most_running &&
+         fits(waiting_.front())) {
     admit(events);
     if (!running_.back().prefilled) take(running_.back());
   }
 }
 
-void RankLoop::next(const LoopEvents& events) {
-  if (since_poll_ >= rules_.poll_steps || running_.empty()) {
-    seen_ = num_waiting();
-    since_poll_ = 0;
-  }
+void RankLoop::look() {
+  if (since_poll_ < rules_.poll_steps && !running_.empty()) return;
+  seen_ = num_waiting();
+  since_poll_ = 0;
+}
+
+void RankLoop::next(bool admits, const LoopEvents& events) {
   // Nobody is admitted in a step in which somebody gave way.
   gave_way_ = make_room();
+  admits = admits && !gave_way_;
+  waits_ = admits && waits_for_company();
   prompts_ = {};
-  take_prompts(!gave_way_, events);
+  take_prompts(admits && !waits_, events);
   decodes_ = decoding_ > 0 && !(prompts_.prompts > 0 && rules_.prompts_alone);
 }
 
@@ -123,6 +167,9 @@ std::int64_t RankLoop::most_steps() const {
     steps = std::min(steps, steps_to_end(request));
   }
   if (seen_ < num_waiting()) steps = std::min(steps, std::max<std::int64_t>(1, rules_.poll_steps - since_poll_));
+  // As what generates grows, those that wait may come not to fit: their wait is then not counted.
+  const bool keep_fitting = rules_.cache_tokens <= 0 || rules_.reserves_outputs;
+  if (waits_) steps = std::min(steps, keep_fitting ? rules_.wait_steps - waited_ : 1);
   return steps;
 }
 
@@ -137,6 +184,7 @@ StepBatch RankLoop::middle(std::int64_t steps) const {
 }
 
 void RankLoop::complete(std::int64_t steps, const LoopEvents& events) {
+  if (waits_) waited_ += steps;
   // As if each step were taken by itself: arrivals are looked at every poll_steps steps, whether or not any wait.
   since_poll_ = prompts_.prompts > 0 ? rules_.poll_steps : (since_poll_ + steps - 1) % rules_.poll_steps + 1;
   std::size_t kept = 0;

@@ -15,6 +15,9 @@ namespace hybridkv {
 struct LoopRules {
   std::int64_t budget = 8192;       ///< tokens of a step; of prompts alone where they do not run beside others
   bool prompts_alone = false;       ///< while prompts wait, steps have nothing else
+  bool whole_prompts = false;       ///< a prompt is cut only where it alone is more than the budget
+  std::int64_t wait_steps = 0;      ///< prompts wait so long for company, while sequences generate; 0: they do not
+  double wait_share = 0;            ///< of the budget, that prompts and sequences have to fill to end that wait
   std::int64_t poll_steps = 1;      ///< arrivals are seen after so many steps without prompts
   std::int64_t most_running = 256;  ///< sequences
   double cache_tokens = 0;          ///< that all running ones may have; 0: no limit
@@ -22,6 +25,7 @@ struct LoopRules {
   bool reserves_outputs = false;    ///< nobody is admitted who might not fit at its end; else the last one gives way
   Drafts drafts;                    ///< verified in every step of a sequence that generates
   std::int64_t ranks = 1;           ///< that have requests of their own: attention data parallel
+  std::int64_t balance_steps = 0;   ///< prompts wait until every rank has one, but no more than so many steps; 0: not
   bool operator==(const LoopRules&) const = default;
 };
 
@@ -55,8 +59,14 @@ class RankLoop {
   /// Tokens of prompts in it that are neither computed nor found.
   std::int64_t waiting_tokens() const;
 
-  /// Decides what the next step computes. A request alone is served though it does not fit the cache. Pre: not idle.
-  void next(const LoopEvents& events);
+  /// Sees the requests that have come, where it is time to look for them.
+  void look();
+  /// Has it a prompt that the next step could take a part of?
+  bool has_prompts() const;
+  bool generates() const { return decoding_ > 0; }
+  /// Decides what the next step computes; where it admits nobody, of prompts those alone that are admitted. A request
+  /// alone is served though it does not fit the cache. Pre: not idle.
+  void next(bool admits, const LoopEvents& events);
   /// So many steps like it follow each other before a request ends or arrivals are looked at; 1 with prompts.
   std::int64_t most_steps() const;
   /// The batch of `steps` such steps, at their middle: contexts grow with every step.
@@ -86,6 +96,10 @@ class RankLoop {
   std::int64_t steps_to_end(const Active& request) const;
   bool make_room();
   void admit(const LoopEvents& events);
+  std::int64_t prompt_budget() const;
+  bool has_room(const Active& request, std::int64_t tokens) const;
+  std::int64_t admissible_tokens() const;
+  bool waits_for_company();
   void take_prompts(bool admits, const LoopEvents& events);
 
   LoopRules rules_;
@@ -95,11 +109,13 @@ class RankLoop {
   std::deque<Active> waiting_;
   std::int64_t seen_ = 0;        // of the waiting ones, those that the engine has looked at
   std::int64_t since_poll_ = 0;
+  std::int64_t waited_ = 0;      // steps in which prompts could have been admitted and waited for company
   std::int64_t decoding_ = 0;
   double held_ = 0;              // tokens of the cache
   StepBatch prompts_;            // of the step at hand
   bool decodes_ = false;         // has it sequences that generate; did somebody give way before it?
   bool gave_way_ = false;
+  bool waits_ = false;           // do prompts wait in it for company?
 };
 
 }  // namespace hybridkv

@@ -59,10 +59,11 @@ class TermList {
     add(part, TermKind::flops, std::move(times), std::move(over));
   }
 
-  void add_bytes(StepPart part, Factors times) {
-    add(part, TermKind::bytes, std::move(times),
-        {{gpu_.memory_bytes_per_second, "", FactorUnit::bytes_per_second},
-         {clock_.coefficients()[Coefficient::mem_eff], "mem_eff"}});
+  void add_bytes(StepPart part, Factors times, const Factors& shares = {}) {
+    Factors by{{gpu_.memory_bytes_per_second, "", FactorUnit::bytes_per_second}};
+    by.insert(by.end(), shares.begin(), shares.end());
+    by.push_back({clock_.coefficients()[Coefficient::mem_eff], "mem_eff"});
+    add(part, TermKind::bytes, std::move(times), std::move(by));
   }
 
   TermFactor ranks() const { return {static_cast<double>(split_.tensor_parallel), "ranks"}; }
@@ -98,14 +99,15 @@ class TermList {
 
   void add_attention() {
     const TermFactor gemm{clock_.coefficients()[Coefficient::gemm_eff], "gemm_eff"};
+    const TermFactor share{attention_share, "share of attention"};
     for (const AttentionWork& layers : model_.attention) {
       const TermFactor number{static_cast<double>(layers.layers),
                               layers.window > 0 ? "layers with a window" : "layers"};
       const StepReads reads = clock_.read_by(layers, batch_);
       const auto add_both = [&](StepPart part, TermFactor flops, TermFactor met, TermFactor read) {
         add_flops(part, {number, std::move(flops), std::move(met)}, ComputeType::bf16,
-                  {ranks(), {attention_share, "share of products"}, gemm});
-        add_bytes(part, {number, {layers.token_bytes, "bytes of a token"}, std::move(read)});
+                  {ranks(), share, gemm});
+        add_bytes(part, {number, {layers.token_bytes, "bytes of a token"}, std::move(read)}, {share});
       };
       add_both(StepPart::attention_decode, {layers.decode_flops, "FLOPs of a pair"}, {reads.decoded, "tokens read"},
                {reads.decoded, "tokens read"});

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "ask/clock/recipe.h"
 #include "ask/clock/served_clock.h"
-#include "base/checked.h"
 #include "base/csv.h"
-#include "base/input_file.h"
 #include "engines/gpus.h"
 
 namespace hybridkv {
@@ -17,8 +16,6 @@ namespace {
 
 /// What a table calls servers of which some compute prompts and others generate.
 constexpr std::string_view disaggregated = "p/d";
-
-CsvReader open_csv(const std::string& path) { return {LineReader(open_bytes(path)), input_name(path)}; }
 
 /// What a model computes, whatever its weights are made of. Bytes a parameter by format.
 struct TabledModel {
@@ -80,57 +77,6 @@ WeightFormat format_in(double bytes, bool unpacked, const GpuSpeed& gpu) {
   WeightFormat format = weight_format(8 * bytes, gpu);
   if (unpacked) format.type = ComputeType::bf16;
   return format;
-}
-
-/// Settings that an engine of a table was started with.
-struct Recipe {
-  std::string engine, model, gpu, weights;  // each begins or has it; empty: any
-  std::int64_t tensor_parallel = 0, below_concurrency = 0;  // 0: any
-  std::int64_t budget = 0;
-  std::int64_t budget_inputs = 0;   // > 0: so many prompts
-  std::int64_t budget_burst = 0;    // > 0: no fewer than the first burst's prompt and so many tokens
-  std::int64_t poll_steps = 1, most_running = 0;
-  std::int64_t drafts = 0;          // > 0: of a server with so many drafts a step; else of any
-  std::int64_t least_ranks = 0;     // of attention data parallel, each with a part of the requests
-};
-
-std::vector<Recipe> read_recipes(const std::string& path) {
-  std::vector<Recipe> recipes;
-  for (CsvReader row = open_csv(path); row.next();)
-    recipes.push_back({.engine = row.text("engine"),
-                       .model = row.text("model"),
-                       .gpu = row.text("gpu"),
-                       .weights = row.text("weights"),
-                       .tensor_parallel = row.whole("tensor_parallel"),
-                       .below_concurrency = row.whole("below_concurrency"),
-                       .budget = row.whole("budget"),
-                       .budget_inputs = row.whole("budget_inputs"),
-                       .budget_burst = row.whole("budget_burst"),
-                       .poll_steps = row.whole("poll_steps", 1),
-                       .most_running = row.whole("most_running"),
-                       .drafts = row.whole("drafts"),
-                       .least_ranks = row.whole("least_data_parallel")});
-  return recipes;
-}
-
-bool fits(const Recipe& recipe, const MeasuredRow& row, bool drafts) {
-  if ((recipe.drafts > 0 && !drafts) || recipe.least_ranks > row.run.rules.ranks) return false;
-  return recipe.engine == row.engine->clock->name && row.model.find(recipe.model) != std::string::npos &&
-         row.gpu.starts_with(recipe.gpu) && row.weights.find(recipe.weights) != std::string::npos &&
-         (recipe.tensor_parallel == 0 || recipe.tensor_parallel == row.run.split.gpus) &&
-         (recipe.below_concurrency == 0 || row.run.test.concurrency < recipe.below_concurrency);
-}
-
-void apply(const Recipe& recipe, MeasuredRun& run) {
-  const LoadTest& test = run.test;
-  run.rules.drafts.tokens = recipe.drafts;
-  if (recipe.budget > 0) run.rules.budget = recipe.budget;
-  if (recipe.budget_inputs > 0) run.rules.budget = recipe.budget_inputs * test.input_tokens;
-  if (recipe.budget_burst > 0)
-    run.rules.budget = std::max(recipe.budget, ceil_div(test.concurrency, run.rules.ranks) * run.rules.drafts.rows() +
-                                                   test.input_tokens + recipe.budget_burst);
-  run.rules.poll_steps = recipe.poll_steps;
-  if (recipe.most_running > 0) run.rules.most_running = recipe.most_running;
 }
 
 /// Tokens that the memory of a rank holds, no fewer than one request needs.
@@ -214,9 +160,7 @@ void set_machine(MeasuredRow& row, const CsvReader& csv, const std::string& side
   run.rules.reserves_outputs = row.engine->clock->reserves_outputs;
   run.rules.most_running = 2048;
   const bool drafts = side.empty() && csv.text("drafts") == "mtp";
-  const auto recipe = std::find_if(recipes.begin(), recipes.end(),
-                                   [&](const Recipe& one) { return fits(one, row, drafts); });
-  if (recipe != recipes.end()) apply(*recipe, run);
+  if (const Recipe* recipe = recipe_of(recipes, row, drafts)) recipe->apply(run.test, run.rules);
   run.rules.drafts.acceptance = run.rules.drafts.tokens > 0 ? acceptance : 0;
   run.rules.cache_tokens = cache_tokens(row, gpu);
   StepBatch one;
@@ -234,6 +178,7 @@ MeasuredRow row_of(const CsvReader& csv, const std::map<std::string, TabledModel
   row.gpu = csv.text("gpu");
   row.weights = csv.text("weights_dtype");
   row.flag = csv.text("flag");
+  row.measured = csv.has("measured") ? csv.text("measured") : "";
   row.other_harness = csv.text("source").starts_with("aic-");
   const auto found = models.find(row.model);
   if (found == models.end()) csv.refuse("model", "is not in the table of models");

@@ -24,6 +24,7 @@ struct MeasuredRow {
   std::string gpu;
   std::string weights;    ///< format, as the table calls it
   std::string flag;       ///< why to distrust it; empty: clean
+  std::string measured;   ///< year-month-day; empty: not recorded
   bool other_harness = false;  ///< its lengths and its number of requests are not recorded
   MeasuredRun run;        ///< where others generate, of those who compute prompts
   std::optional<DecodeSide> decode;

@@ -123,3 +123,73 @@ TEST_CASE("golden: ranks with requests of their own take steps together; the ful
   CHECK(loop.middle(1).elsewhere_rows == 1);
   CHECK(loop.most_steps() == 4);
 }
+
+TEST_CASE("golden: a whole prompt waits for a step that has room for it, one that no step could take is cut") {
+  EngineLoop loop({.budget = 1000, .whole_prompts = true}, {});
+  for (std::int64_t index = 0; index < 2; ++index) loop.submit({.index = index, .prompt = 600, .outputs = 9});
+  CHECK(next_prompts(loop) == 600);
+  loop.complete(1);
+  CHECK(next_prompts(loop) == 600);
+  loop.complete(1);
+  // Two generate: 998 tokens are left for prompts.
+  loop.submit({.index = 2, .prompt = 999, .outputs = 1});
+  CHECK(next_prompts(loop) == 0);
+  loop.complete(loop.most_steps());
+  CHECK(loop.num_running() == 1);
+  CHECK(next_prompts(loop) == 999);
+  loop.complete(1);
+  loop.submit({.index = 3, .prompt = 1500, .outputs = 1});
+  CHECK(next_prompts(loop) == 1000);
+  loop.complete(1);
+  CHECK(next_prompts(loop) == 500);
+}
+
+TEST_CASE("golden: a prompt waits for company while others generate, so many steps or until they are enough") {
+  EngineLoop loop({.budget = 1000, .wait_steps = 5, .wait_share = 0.5}, {});
+  loop.submit({.index = 0, .prompt = 100, .outputs = 90});
+  CHECK(next_prompts(loop) == 100);  // nobody generates whom it would hold up
+  loop.complete(1);
+  loop.submit({.index = 1, .prompt = 200, .outputs = 90});
+  CHECK(next_prompts(loop) == 0);
+  CHECK(loop.most_steps() == 5);
+  loop.complete(5);
+  CHECK(next_prompts(loop) == 200);
+  loop.complete(1);
+  loop.submit({.index = 2, .prompt = 497, .outputs = 90});
+  CHECK(next_prompts(loop) == 0);  // 497 and two that generate
+  loop.complete(2);
+  loop.submit({.index = 3, .prompt = 1, .outputs = 90});
+  CHECK(next_prompts(loop) == 498);
+  loop.complete(1);
+  loop.submit({.index = 4, .prompt = 10, .outputs = 90});
+  loop.next();
+  CHECK(loop.most_steps() == 5);  // a wait of its own
+}
+
+TEST_CASE("golden: prompts wait until every rank has one, but no longer than the balance says") {
+  EngineLoop loop({.budget = 1000, .ranks = 2, .balance_steps = 8}, {});
+  for (std::int64_t index = 0; index < 2; ++index) loop.submit({.index = index, .prompt = 100, .outputs = 90});
+  CHECK(next_prompts(loop) == 100);
+  CHECK(loop.middle(1).elsewhere_rows == 100);
+  loop.complete(1);
+  loop.submit({.index = 2, .prompt = 300, .outputs = 90});
+  CHECK(next_prompts(loop) == 0);
+  CHECK(loop.most_steps() == 7);
+  loop.complete(4);
+  loop.submit({.index = 3, .prompt = 200, .outputs = 90});
+  CHECK(next_prompts(loop) == 300);  // both have one
+  loop.complete(1);
+  loop.submit({.index = 4, .prompt = 50, .outputs = 90});
+  loop.next();
+  loop.complete(7);
+  CHECK(next_prompts(loop) == 50);  // the wait has run out
+}
+
+TEST_CASE("golden: a rank that does not generate holds nobody up") {
+  EngineLoop loop({.budget = 1000, .ranks = 2, .balance_steps = 8}, {});
+  loop.submit({.index = 0, .prompt = 100, .outputs = 90});
+  CHECK(next_prompts(loop) == 100);
+  loop.complete(1);
+  loop.submit({.index = 1, .prompt = 300, .outputs = 90});
+  CHECK(next_prompts(loop) == 300);
+}

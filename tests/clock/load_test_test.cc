@@ -46,10 +46,15 @@ LoadFigures stepped(const LoadTest& test, const LoopRules& rules, const StepCloc
 LoopRules random_rules() {
   return {.budget = *rc::gen::inRange<std::int64_t>(300, 4000),
           .prompts_alone = *rc::gen::arbitrary<bool>(),
+          .whole_prompts = *rc::gen::arbitrary<bool>(),
+          .wait_steps = *rc::gen::element<std::int64_t>(0, 0, 3, 20),
+          .wait_share = *rc::gen::element(0.2, 0.9),
           .poll_steps = *rc::gen::element<std::int64_t>(1, 7),
           .most_running = *rc::gen::inRange<std::int64_t>(1, 20),
           .cache_tokens = *rc::gen::element(0.0, 1000.0, 6000.0),
-          .reserves_outputs = *rc::gen::arbitrary<bool>()};
+          .reserves_outputs = *rc::gen::arbitrary<bool>(),
+          .ranks = *rc::gen::element<std::int64_t>(1, 1, 3),
+          .balance_steps = *rc::gen::element<std::int64_t>(0, 6, 25)};
 }
 
 bool alike(double a, double b) { return std::abs(a - b) <= 1e-3 * std::max(a, b); }
@@ -90,6 +95,7 @@ TEST_CASE("law: every prompt is computed once and every token generated once whe
                         .concurrency = *rc::gen::inRange<std::int64_t>(1, 9)};
     LoopRules rules = random_rules();
     rules.cache_tokens = 0;
+    rules.ranks = 1;  // of several a batch has the rows of the fullest
     double prompts = 0, decoded = 0, ended = 0;
     for (const LoadStep& step : load_steps(test, rules, {})) {
       prompts += step.batch.prompt_tokens * step.steps;

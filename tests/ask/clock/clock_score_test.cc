@@ -44,27 +44,48 @@ TEST_CASE("golden: the score of the shipped clocks on the published runs, to a t
   const ClockError &blind = all.blind, &own = all.own;
   CHECK(all.name == "all");
   CHECK(blind.runs == 479);
-  CHECK(blind.first_token_median == doctest::Approx(19.24).epsilon(0.1 / 19.24));
-  CHECK(blind.first_token_p90 == doctest::Approx(49.43).epsilon(0.1 / 49.43));
-  CHECK(blind.output_token_median == doctest::Approx(7.88).epsilon(0.1 / 7.88));
-  CHECK(blind.output_token_p90 == doctest::Approx(21.84).epsilon(0.1 / 21.84));
+  const auto stated = [](double value, double score) { return std::abs(value - score) < 0.1; };
+  CHECK(stated(blind.first_token_median, 15.59));
+  CHECK(stated(blind.first_token_p90, 40.79));
+  CHECK(stated(blind.output_token_median, 7.47));
+  CHECK(stated(blind.output_token_p90, 20.12));
   CHECK(own.runs == 350);
-  CHECK(own.first_token_median == doctest::Approx(13.47).epsilon(0.1 / 13.47));
-  CHECK(own.output_token_median == doctest::Approx(5.71).epsilon(0.1 / 5.71));
-  // Nobody fits a clock to those: their acceptance is assumed, and how ranks wait for each other is not modelled.
+  CHECK(stated(own.first_token_median, 10.04));
+  CHECK(stated(own.first_token_p90, 28.7));
+  CHECK(stated(own.output_token_median, 4.61));
+  CHECK(stated(own.output_token_p90, 14.78));
+  // Nobody fits a clock to those: their acceptance is assumed.
   CHECK(scores[4].name == "with drafts");
   CHECK(scores[4].blind.runs == 55);
-  CHECK(scores[4].blind.first_token_median == doctest::Approx(23.0).epsilon(0.1 / 23.0));
-  CHECK(scores[4].blind.output_token_median == doctest::Approx(15.6).epsilon(0.1 / 15.6));
+  CHECK(stated(scores[4].blind.first_token_median, 24.7));
+  CHECK(stated(scores[4].blind.output_token_median, 17.1));
   CHECK(scores[5].name == "attention data parallel");
   CHECK(scores[5].blind.runs == 9);
   CHECK(scores[6].name == "both");
   CHECK(scores[6].blind.runs == 16);
-  // What the project asks of a clock without any run of the deployment.
+  CHECK(stated(scores[6].blind.first_token_median, 14.7));
+  CHECK(stated(scores[6].blind.output_token_median, 10.9));
+  // What the project asks of a clock without any run of the deployment, and with two.
   CHECK(blind.first_token_median <= 20);
   CHECK(blind.first_token_p90 <= 50);
   CHECK(blind.output_token_median <= 10);
   CHECK(blind.output_token_p90 <= 25);
+  CHECK(own.first_token_median <= 12);
+  CHECK(own.first_token_p90 <= 30);
+  CHECK(own.output_token_median <= 5);
+  CHECK(own.output_token_p90 <= 15);
+}
+
+TEST_CASE("fault: a table whose servers waited for nobody and cut their prompts is read worse") {
+  std::vector<MeasuredRow> rows;
+  for (const MeasuredRow& row : public_rows())
+    if (row.engine->clock->name == "tensorrt-llm") rows.push_back(row);
+  const ClockError right = score_clocks(rows).front().blind;
+  for (MeasuredRow& row : rows) {
+    row.run.rules.wait_steps = 0;
+    row.run.rules.whole_prompts = false;
+  }
+  CHECK(score_clocks(rows).front().blind.first_token_median > right.first_token_median + 1);
 }
 
 TEST_CASE("golden: the score on published runs of replicas that generate behind others, to which nothing is fitted") {
@@ -76,9 +97,9 @@ TEST_CASE("golden: the score on published runs of replicas that generate behind 
   // 110 more do not say how many replicas they had.
   CHECK(scores[0].blind.runs == 30);
   CHECK(scores[0].own.runs == 0);
-  CHECK(std::abs(scores[0].blind.first_token_median - 31.2) < 0.1);
-  CHECK(std::abs(scores[0].blind.output_token_median - 15.9) < 0.1);
-  CHECK(std::abs(scores[0].blind.output_token_p90 - 24.8) < 0.1);
+  CHECK(std::abs(scores[0].blind.first_token_median - 29.8) < 0.1);
+  CHECK(std::abs(scores[0].blind.output_token_median - 17.4) < 0.1);
+  CHECK(std::abs(scores[0].blind.output_token_p90 - 26.0) < 0.1);
 }
 
 TEST_CASE("fault: a clock without its launches, or with all of the bandwidth, is seen by the score") {

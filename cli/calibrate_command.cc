@@ -23,7 +23,7 @@ namespace {
 struct CalibrateOptions {
   ScenarioOptions scenario;
   ClockOptions clock;
-  std::vector<std::string> benches, forwards;
+  std::vector<std::string> benches, forwards, logs;
   std::string rows, models, recipes;
   bool fit = false;
   std::string output_file;
@@ -74,17 +74,18 @@ int run_calibrate(const CalibrateOptions& options) {
     if (given) throw InputError(fmt::format("{} belongs to a table of measured runs; give it by --rows FILE", flag));
   CalibrateQuestion question{.scenario = read_scenario_on(options.scenario, options.clock),
                              .benches = options.benches,
-                             .forwards = options.forwards};
+                             .forwards = options.forwards,
+                             .logs = options.logs};
   if (!question.scenario.simulate.clock.is_asked())
     throw InputError("say on what the model is served by --gpu NAME, or give a table of runs by --rows FILE");
-  if (!options.output_file.empty() && options.benches.empty() && options.forwards.empty())
-    throw InputError("--output: there is nothing to calibrate by; give load tests by --bench FILE, or steps by "
-                     "--forward FILE");
+  if (!options.output_file.empty() && !question.has_files())
+    throw InputError("--output: there is nothing to calibrate by; give load tests by --bench FILE, steps by "
+                     "--forward FILE, or what the engine printed by --log FILE");
   const CalibrateAnswer answer = calibrate(question);
   if (!options.output_file.empty()) {
     std::vector<std::string> inputs = inputs_of(question.scenario);
-    inputs.insert(inputs.end(), options.benches.begin(), options.benches.end());
-    inputs.insert(inputs.end(), options.forwards.begin(), options.forwards.end());
+    for (const std::vector<std::string>* files : {&options.benches, &options.forwards, &options.logs})
+      inputs.insert(inputs.end(), files->begin(), files->end());
     write_clock(options, answer.served.source, inputs);
   }
   write_output(render_calibrate(answer, options.output.format(), options.output.style()));
@@ -106,6 +107,10 @@ void add_calibrate_command(CLI::App& app, CommandAction& action) {
       ->add_option("--forward", options->forwards,
                    "result of the engine's benchmark of forward passes over simulate --shapes; may be repeated")
       ->type_name("FILE");
+  command
+      ->add_option("--log", options->logs,
+                   "what the engine printed while requests generated, - for standard input; may be repeated")
+      ->type_name("FILE");
   command->add_option("--output,-o", options->output_file, "the clock, for --clock of other commands")
       ->type_name("FILE");
   add_force_option(*command, options->overwrite);
@@ -124,6 +129,8 @@ void add_calibrate_command(CLI::App& app, CommandAction& action) {
       "      --bench short.json --bench long.json -o clock.json\n"
       "  hybridkv calibrate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k \\\n"
       "      --forward forward.json -o by-steps.json\n"
+      "  hybridkv calibrate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k \\\n"
+      "      --log server.log -o by-log.json\n"
       "  hybridkv calibrate --rows measured.csv --models models.csv");
   command->callback([options, &action] { action = [options] { return run_calibrate(*options); }; });
 }

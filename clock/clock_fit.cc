@@ -146,10 +146,15 @@ Coefficients fit_coefficients(const ReplayedRuns& runs) {
   }));
 }
 
+double predicted_seconds(const MeasuredStep& step, const Coefficients& coefficients) {
+  return step.served ? StepClock::seconds_of(step.work, coefficients)
+                     : StepClock::forward_seconds_of(step.work, coefficients);
+}
+
 StepError step_error(std::span<const MeasuredStep> steps, const Coefficients& coefficients) {
   std::vector<double> off;
   for (const MeasuredStep& step : steps)
-    off.push_back(100 * std::abs(StepClock::forward_seconds_of(step.work, coefficients) / step.seconds - 1));
+    off.push_back(100 * std::abs(predicted_seconds(step, coefficients) / step.seconds - 1));
   return {.steps = steps.size(), .median = quantile(off, 0.5), .p90 = quantile(off, 0.9)};
 }
 
@@ -169,7 +174,9 @@ std::optional<StepError> step_error_apart(const Coefficients& engine, std::span<
 
 Coefficients calibrated(const Coefficients& engine, const ReplayedRuns& own, std::span<const MeasuredStep> steps) {
   constexpr double widest = 3;
-  const std::vector<Multiplier>& found = steps.empty() ? multipliers_of_runs() : multipliers_of_steps();
+  // Steps of a server that decodes tell no more apart than its load tests do.
+  const bool of_steps = std::any_of(steps.begin(), steps.end(), [](const MeasuredStep& step) { return !step.served; });
+  const std::vector<Multiplier>& found = of_steps ? multipliers_of_steps() : multipliers_of_runs();
   const std::vector<BoundedValue> values(found.size(), {0, -widest, widest});
   // Two runs of a deployment agree in nine of ten cases to 12 % of a first token and to 8 % of a time per output token;
   // a step that is run again and again agrees better than its formula.
@@ -180,7 +187,7 @@ Coefficients calibrated(const Coefficients& engine, const ReplayedRuns& own, std
     for (std::size_t i = 0; i < residuals.size(); ++i)
       residuals[i] /= i % 2 == 0 ? first_token_noise : output_token_noise;
     for (const MeasuredStep& step : steps)
-      residuals.push_back(std::log(StepClock::forward_seconds_of(step.work, coefficients) / step.seconds) / step_noise);
+      residuals.push_back(std::log(predicted_seconds(step, coefficients) / step.seconds) / step_noise);
     for (std::size_t i = 0; i < logs.size(); ++i) residuals.push_back(logs[i] / found[i].deviation);
   };
   return multiplied(engine, found, least_squares(values, residuals_of));

@@ -31,11 +31,15 @@ struct ClockError {
   bool operator==(const ClockError&) const = default;
 };
 
-/// A forward pass that somebody measured by itself.
+/// A step that somebody measured.
 struct MeasuredStep {
   StepWorkload work;
-  double seconds = 0;  ///< > 0
+  double seconds = 0;   ///< > 0
+  bool served = false;  ///< by a server, with what its CPU does around the pass; else a forward pass by itself
 };
+
+/// What it takes by these coefficients.
+double predicted_seconds(const MeasuredStep& step, const Coefficients& coefficients);
 
 /// How far predicted steps are from what was measured, in percent of it; of no steps all are 0.
 struct StepError {

@@ -80,8 +80,16 @@ std::int64_t num_restless(const CalibrateAnswer& answer) {
                        [](const CalibratedStep& step) { return step.measured.spread_percent > most_percent; });
 }
 
+/// What steps are called that were measured so.
+std::string_view name_of(const std::vector<CalibratedStep>& steps) {
+  const std::int64_t served = std::count_if(steps.begin(), steps.end(), [](const CalibratedStep& step) {
+    return step.served;
+  });
+  return served == 0 ? "Forward passes" : served == std::ssize(steps) ? "Steps of the log" : "Steps";
+}
+
 void add_steps(Document& document, const CalibrateAnswer& answer) {
-  std::string text = fmt::format("Forward passes: {:.1f} % off (median; p90 {:.1f} %), before {:.1f} %.",
+  std::string text = fmt::format("{}: {:.1f} % off (median; p90 {:.1f} %), before {:.1f} %.", name_of(answer.steps),
                                  answer.step_after.median, answer.step_after.p90, answer.step_before.median);
   if (answer.step_apart)
     text += fmt::format(" Steps that a calibration by the other half had not seen: {:.1f} % (p90 {:.1f} %).",
@@ -132,7 +140,7 @@ std::string render_calibrate(const CalibrateAnswer& answer, Format format, const
     document.blocks.emplace_back(Paragraph{clock_label(answer.served) + "."});
     document.blocks.emplace_back(Paragraph{
         "Two load tests of the running server, minutes each, move it to this deployment; published runs with two of "
-        "their own were then predicted to 13 % of a first token and 6 % of a time per output token (median):"});
+        "their own were then predicted to 10 % of a first token and 5 % of a time per output token (median):"});
     document.blocks.emplace_back(Code{answer.commands});
     document.blocks.emplace_back(Paragraph{"Then the same command with --bench short.json --bench long.json -o FILE, "
                                            "and --clock FILE wherever there is a --gpu."});

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "ask/clock/decode_log.h"
 #include "ask/clock/timed_replay.h"
 #include "ask/replay/planned_caches.h"
 #include "base/byte_source.h"
@@ -101,10 +102,24 @@ std::vector<MeasuredShape> read_forwards(const std::vector<std::string>& files) 
   return all;
 }
 
+/// The steps of the logs, in their order.
+std::vector<MeasuredShape> read_logs(const CalibrateQuestion& question, const LoopRules& rules) {
+  const Engine& engine = engine_of(*question.scenario.engine.rules);
+  const RunTexts* texts = engine.log != nullptr ? engine.log->texts->run : nullptr;
+  if (texts == nullptr && !question.logs.empty())
+    throw InputError(fmt::format("--log: {} prints nothing while it serves that is known; give --bench",
+                                 engine.rules->name));
+  std::vector<MeasuredShape> all;
+  for (const std::string& file : question.logs) {
+    const std::vector<MeasuredShape> measured = read_decode_log(file, *texts, rules);
+    all.insert(all.end(), measured.begin(), measured.end());
+  }
+  return all;
+}
+
 /// The load tests of the files, of this deployment.
-std::vector<MeasuredRun> read_benches(const CalibrateQuestion& question, const StepClock& clock) {
-  if (question.benches.empty()) return {};
-  const LoopRules rules = loop_rules(planned_caches(question.scenario).front(), question.scenario, clock.split());
+std::vector<MeasuredRun> read_benches(const CalibrateQuestion& question, const StepClock& clock,
+                                      const LoopRules& rules) {
   std::vector<MeasuredRun> runs;
   for (const std::string& file : question.benches) {
     MeasuredRun run = read_bench(file);
@@ -128,8 +143,13 @@ std::string basis_of(const CalibrateAnswer& answer, const std::string& model) {
                                   model, answer.served.clock->split().gpus, answer.served.gpu);
   if (!answer.steps.empty()) {
     const StepError& error = answer.step_apart ? *answer.step_apart : answer.step_after;
+    const bool served = std::any_of(answer.steps.begin(), answer.steps.end(),
+                                    [](const CalibratedStep& step) { return step.served; });
+    const char* const rest = !answer.runs.empty() ? ""
+                             : served             ? ", prompts as the engine's clock has them"
+                                                  : ", all beside steps as the engine's clock has it";
     basis += fmt::format(" (median error of a step {}: {:.1f} %{})", answer.step_apart ? "held back" : "on these",
-                         error.median, answer.runs.empty() ? ", all beside steps as the engine's clock has it" : "");
+                         error.median, rest);
   }
   return basis;
 }
@@ -139,16 +159,24 @@ std::string basis_of(const CalibrateAnswer& answer, const std::string& model) {
 CalibrateAnswer calibrate(const CalibrateQuestion& question) {
   CalibrateAnswer answer{.served = served_clock(question.scenario, question.scenario.simulate.clock.served)};
   const Engine& engine = engine_of(*question.scenario.engine.rules);
-  if (question.benches.empty() && question.forwards.empty()) {
+  if (!question.has_files()) {
     answer.commands = tests_to_run(engine, question.scenario);
     return answer;
   }
   const StepClock& clock = *answer.served.clock;
-  const std::vector<MeasuredRun> runs = read_benches(question, clock);
-  const std::vector<MeasuredShape> shapes = read_forwards(question.forwards);
+  LoopRules rules;
+  if (!question.benches.empty() || !question.logs.empty())
+    rules = loop_rules(planned_caches(question.scenario).front(), question.scenario, clock.split());
+  const std::vector<MeasuredRun> runs = read_benches(question, clock, rules);
   std::vector<MeasuredStep> steps;
-  for (const MeasuredShape& shape : shapes)
+  for (const MeasuredShape& shape : read_forwards(question.forwards)) {
     steps.push_back({clock.workload(forward_batch(shape.shape, clock.windows())), shape.seconds});
+    answer.steps.push_back({.measured = shape});
+  }
+  for (const MeasuredShape& shape : read_logs(question, rules)) {
+    steps.push_back({clock.workload(served_batch(shape.shape, clock.windows())), shape.seconds, true});
+    answer.steps.push_back({.measured = shape, .served = true});
+  }
   const ReplayedRuns replayed(runs);
   const Coefficients before = clock.coefficients(), after = calibrated(before, replayed, steps);
   for (std::size_t i = 0; i < runs.size(); ++i)
@@ -158,10 +186,10 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question) {
                            .output_token = runs[i].output_token,
                            .before = replayed.predicted(i, before),
                            .after = replayed.predicted(i, after)});
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    answer.steps.push_back({.measured = shapes[i],
-                            .before = StepClock::forward_seconds_of(steps[i].work, before),
-                            .after = StepClock::forward_seconds_of(steps[i].work, after)});
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    answer.steps[i].before = predicted_seconds(steps[i], before);
+    answer.steps[i].after = predicted_seconds(steps[i], after);
+  }
   answer.before = replayed.error(before);
   answer.step_before = step_error(steps, before);
   answer.step_after = step_error(steps, after);

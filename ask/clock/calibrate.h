@@ -10,11 +10,14 @@
 
 namespace hybridkv {
 
-/// A deployment whose clock is wanted, and load tests of it.
+/// A deployment whose clock is wanted, and what was measured of it.
 struct CalibrateQuestion {
   Scenario scenario;  ///< with a clock (SimulateRequest::clock)
-  std::vector<std::string> benches;   ///< JSON of the engine's load test; none of both: what to run is said
+  std::vector<std::string> benches;   ///< JSON of the engine's load test; where there is no file, what to run is said
   std::vector<std::string> forwards;  ///< JSON of the engine's benchmark of forward passes (parse_forward)
+  std::vector<std::string> logs;      ///< what the engine printed as it served (read_decode_log)
+
+  bool has_files() const { return !benches.empty() || !forwards.empty() || !logs.empty(); }
 };
 
 /// A load test, and what a clock makes of it. Seconds.
@@ -25,9 +28,10 @@ struct CalibratedRun {
   LoadFigures before, after;                 ///< by the engine's clock, and by the calibrated one
 };
 
-/// A forward pass, and what a clock makes of it. Seconds.
+/// A step, and what a clock makes of it. Seconds.
 struct CalibratedStep {
   MeasuredShape measured;
+  bool served = false;  ///< of a log; else a forward pass by itself
   double before = 0, after = 0;
 };
 
@@ -41,7 +45,7 @@ struct CalibrateAnswer {
   std::vector<std::string> commands;  ///< the two tests to run, where none was given
 };
 
-/// Moves the clock of an engine to one deployment by load tests of it, by steps of it, or by both. Throws InputError
+/// Moves the clock of an engine to one deployment by load tests of it, by forward passes, by its log, or by all. Throws InputError
 /// for files that are none, and as served_clock.
 CalibrateAnswer calibrate(const CalibrateQuestion& question);
 

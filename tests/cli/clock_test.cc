@@ -208,6 +208,22 @@ TEST_CASE("golden: calibrate says which tests to run, takes their results, and i
                   "is a clock of vllm");
 }
 
+TEST_CASE("golden: what an engine printed while requests generated calibrates the clock") {
+  const ScratchFolder folder;
+  const std::string line = "Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 600.0 tokens/s, "
+                           "Running: 8 reqs, Waiting: 0 reqs, GPU KV cache usage: 20.0%\n";
+  const std::string log = "'" + folder.file("server.log", line + line) + "'";
+  const std::string to = "'" + (folder.path / "clock.json").string() + "'";
+  const ProgramRun run = run_program("calibrate " + model + "--log " + log + " -o " + to);
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(run.output.find("Steps of the log: ") != std::string::npos);
+  CHECK(run.output.find("8 x decode 1 behind") != std::string::npos);
+  CHECK(run_program("simulate " + model + "--requests 20 --clock " + to).exit_code == 0);
+  require_refused("calibrate " + model + "--log " + log + " -o " + log + " --force", "server.log");
+  require_refused("calibrate Qwen3.5-4B --engine llama.cpp --gpu H200 --max-model-len 32k --log " + log, "llama.cpp");
+}
+
 TEST_CASE("golden: steps of a replay are written, and measured by a benchmark they calibrate the clock") {
   const ScratchFolder folder;
   const std::string to = "'" + folder.path.string();

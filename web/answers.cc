@@ -69,7 +69,7 @@ constexpr std::array all_answers{
     Reply{"budget", budget_answer},     Reply{"figures", figures_answer}, Reply{"copies", copies_answer},
     Reply{"simulate", simulate_answer}, Reply{"rates", rates_answer},     Reply{"derivation", derivation_answer},
     Reply{"amounts", amounts_answer},   Reply{"bars", bars_answer},
-    Reply{"card", card_answer},
+    Reply{"card", card_answer},         Reply{"first-tokens", first_tokens_answer},
 };
 
 std::string answered(const std::string& question) {

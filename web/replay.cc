@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ask/plot/engine_curves.h"
+#include "ask/plot/first_token_curves.h"
 #include "ask/replay/planned_caches.h"
 #include "ask/replay/simulate.h"
 #include "ask/replay/simulate_bounds.h"
@@ -22,6 +23,12 @@ using Json = nlohmann::ordered_json;
 Json json_of(const std::vector<std::optional<double>>& values) {
   Json list = Json::array();
   for (const std::optional<double>& value : values) list.push_back(value ? Json(*value) : Json(nullptr));
+  return list;
+}
+
+Json texts_of(const std::vector<std::int64_t>& memory_bytes) {
+  Json list = Json::array();
+  for (const std::int64_t bytes : memory_bytes) list.push_back(human_bytes(bytes));
   return list;
 }
 
@@ -44,14 +51,23 @@ std::string simulate_answer(const Json& question) {
 
 std::string rates_answer(const Json& question) {
   const EngineRates rates = engine_rates(PageQuestion(question).settings());
-  Json settings = Json::array(), memory = Json::array();
+  Json settings = Json::array();
   for (std::size_t i = 0; i < rates.names.size(); ++i)
     settings.push_back({{"name", rates.names[i]}, {"evidence", to_string(rates.evidence[i])},
                         {"found", json_of(rates.found[i])}});
-  for (const std::int64_t bytes : rates.memory_bytes) memory.push_back(human_bytes(bytes));
   return Json{{"model", rates.model}, {"trace", rates.trace}, {"memory_bytes", rates.memory_bytes},
-              {"memory_text", memory}, {"settings", settings}, {"upper", json_of(rates.upper)},
+              {"memory_text", texts_of(rates.memory_bytes)}, {"settings", settings}, {"upper", json_of(rates.upper)},
               {"token_exact", rates.token_exact}}
+      .dump();
+}
+
+std::string first_tokens_answer(const Json& question) {
+  const FirstTokens curves = first_token_curves(PageQuestion(question).settings());
+  Json settings = Json::array();
+  for (std::size_t i = 0; i < curves.names.size(); ++i)
+    settings.push_back({{"name", curves.names[i]}, {"seconds", json_of(curves.seconds[i])}});
+  return Json{{"memory_bytes", curves.memory_bytes}, {"memory_text", texts_of(curves.memory_bytes)},
+              {"settings", settings}, {"clock", curves.clock}}
       .dump();
 }
 

@@ -6,7 +6,6 @@
 #include "ask/replay/layout_bound.h"
 #include "ask/replay/replay_settings.h"
 #include "ask/replay/simulate_request.h"
-#include "base/checked.h"
 #include "base/error.h"
 #include "base/first_line.h"
 #include "engines/engine.h"
@@ -86,8 +85,7 @@ EngineRates engine_rates(const std::vector<CompareSetting>& settings,
     if (setting.scenario.engine.num_blocks)
       throw InputError("engine.num_blocks stands for the memory, over which hit rates are drawn; give engine.memory");
   EngineRates rates{.model = first.model.name, .trace = trace_text(first.simulate.trace)};
-  for (const std::int64_t eighths : memory_eighths)
-    rates.memory_bytes.push_back(Checked(first.engine.memory_bytes) * eighths / 8);
+  rates.memory_bytes = memories_around(first.engine.memory_bytes);
   const int total = static_cast<int>(settings.size() * rates.memory_bytes.size());
   int done = 0;
   bool any = false;

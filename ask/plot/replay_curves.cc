@@ -32,6 +32,12 @@ CacheGeometry sized(const CacheGeometry& geometry, std::int64_t eighths) {
 
 }  // namespace
 
+std::vector<std::int64_t> memories_around(std::int64_t memory_bytes) {
+  std::vector<std::int64_t> memories;
+  for (const std::int64_t eighths : memory_eighths) memories.push_back(Checked(memory_bytes) * eighths / 8);
+  return memories;
+}
+
 std::string trace_text(const TraceSpec& trace) {
   if (!trace.file.empty() || !trace.prompts.empty()) return describe(trace);
   return fmt::format("{} made-up requests (seed {}): {}",

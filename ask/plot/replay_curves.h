@@ -18,6 +18,9 @@ inline constexpr std::int64_t memory_eighths[] = {1, 2, 4, 8, 16, 32};
 /// Of the plan's own memory: position in memory_eighths.
 inline constexpr std::size_t whole_memory = 3;
 
+/// So much of a memory each.
+std::vector<std::int64_t> memories_around(std::int64_t memory_bytes);
+
 /// Replays of one plan under each memory and without any bound.
 struct PlanRates {
   std::vector<SimulationStats> by_memory;  ///< as memory_eighths

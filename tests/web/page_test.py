@@ -125,6 +125,27 @@ def test_replays_a_dropped_trace(tab, cli):
     assert "--trace trace.jsonl" in tab.run("document.getElementById('copy-command').textContent")
 
 
+def test_times_to_the_first_token_where_a_gpu_gives_the_memory(tab, cli):
+    trace = samples / "trace.jsonl"
+    after(tab, "location.hash = 'model=Qwen3.5-4B&engine.memory=20GiB&limits.max_model_len=32k"
+               "&vary:engine.release=vllm-0.33,jenga'", "compared")
+    change(tab, "#gpu", "H100")
+    replays(tab, trace)
+    memory = tab.run("question.value('engine.memory')")
+    of_cli = cli("simulate", "--model", "Qwen3.5-4B", "--engine", "vllm-0.33", "--memory", memory, "--max-model-len",
+                 "32k", "--gpu", "H100", "--trace", str(trace))["caches"][0]["times"]
+    times = tab.run("engine.ask({ask: 'first-tokens', values: {...question.values(), 'simulate.clock.gpu': 'H100', "
+                    "'simulate.trace.file': replay.traceValues()['simulate.trace.file']}, vary: question.vary()}, "
+                    "'replayer')")
+    mean = of_cli["cached"]["first_token_seconds"]["mean"]
+    assert times["memory_bytes"][3] == int(memory)
+    assert abs(times["settings"][0]["seconds"][3] - mean) < 1e-5 * mean
+    assert times["settings"][1]["seconds"] == [None] * 6
+    assert "median error" in times["clock"]
+    assert tab.run("document.querySelectorAll('#times path.curve').length") == 2
+    assert "median error" in tab.run("document.getElementById('times').textContent")
+
+
 def test_a_trace_takes_the_place_of_one_that_still_runs(tab, tmp_path):
     one = tmp_path / "one.jsonl"
     one.write_text(json.dumps({"timestamp": 0, "input_length": 600, "output_length": 10, "hash_ids": [1, 2]}) + "\n")

@@ -22,31 +22,48 @@ const charts = (() => {
     return line;
   }
 
-  // Hit rates over memory, which is evenly spaced in its logarithm: {memory_bytes, memory_text, settings, upper}.
-  function curves(rates) {
-    const logs = rates.memory_bytes.map(Math.log);
+  // Lines over memory, which is evenly spaced in its logarithm: {memory_bytes, memory_text} and [{values, css, dot}].
+  // `text` writes a value, up to `least` or more; `name` says what the values are.
+  function overMemory({ memory_bytes, memory_text }, lines, text, least, name) {
+    const logs = memory_bytes.map(Math.log);
     const x = (i) => left + ((logs[i] - logs[0]) / (logs.at(-1) - logs[0])) * (width - left - right);
-    const all = [...rates.settings.flatMap((setting) => setting.found), ...rates.upper, rates.token_exact];
-    const most = Math.max(0.05, ...all.filter((value) => value !== null));
-    const y = (share) => height - bottom - (share / most) * (height - top - bottom);
+    const most = Math.max(least, ...lines.flatMap(({ values }) => values).filter((value) => value !== null));
+    const y = (value) => height - bottom - (value / most) * (height - top - bottom);
     const image = draw('svg', { viewBox: `0 0 ${width} ${height}`, class: 'chart', role: 'img',
-      'aria-label': `Hit rate over memory, ${rates.settings.length} settings; the table below has the numbers` });
+      'aria-label': `${name} over memory; the table below has the numbers` });
     for (let i = 0; i <= 4; ++i)
       image.append(draw('line', { x1: left, x2: width - right, y1: y((most * i) / 4), y2: y((most * i) / 4),
-        class: 'grid' }), axisText(left - 6, y((most * i) / 4) + 4, `${((100 * most * i) / 4).toFixed(1)} %`, 'end'));
-    rates.memory_text.forEach((text, i) => image.append(axisText(x(i), height - bottom + 18, text,
+        class: 'grid' }), axisText(left - 6, y((most * i) / 4) + 4, text((most * i) / 4), 'end'));
+    memory_text.forEach((bytes, i) => image.append(axisText(x(i), height - bottom + 18, bytes,
       i === 0 ? 'start' : i === logs.length - 1 ? 'end' : 'middle')));
     image.append(axisText((left + width) / 2, height - 6, 'memory for the cache of a rank', 'middle'));
-    const points = (values) => values.map((value, i) => (value === null ? null : [x(i), y(value)]));
-    image.append(draw('path', { d: path(points(rates.memory_bytes.map(() => rates.token_exact))), class: 'exact' }),
-      draw('path', { d: path(points(rates.upper)), class: 'upper' }));
-    rates.settings.forEach((setting, i) => {
-      image.append(draw('path', { d: path(points(setting.found)), class: `curve curve${i}` }));
-      for (const point of points(setting.found).filter(Boolean))
-        image.append(draw('circle', { cx: point[0], cy: point[1], r: 3.5, class: `dot curve${i}` }));
-    });
+    for (const { values, css, dot } of lines) {
+      const points = values.map((value, i) => (value === null ? null : [x(i), y(value)]));
+      image.append(draw('path', { d: path(points), class: css }));
+      for (const point of dot ? points.filter(Boolean) : [])
+        image.append(draw('circle', { cx: point[0], cy: point[1], r: 3.5, class: dot }));
+    }
     return make('div', { class: 'wide' }, image);
   }
+
+  const settingLine = (values, i) => ({ values, css: `curve curve${i}`, dot: `dot curve${i}` });
+
+  // Hit rates over memory: {memory_bytes, memory_text, settings, upper, token_exact}.
+  function curves(rates) {
+    const lines = [{ values: rates.memory_bytes.map(() => rates.token_exact), css: 'exact' },
+      { values: rates.upper, css: 'upper' },
+      ...rates.settings.map((setting, i) => settingLine(setting.found, i))];
+    return overMemory(rates, lines, (share) => `${(100 * share).toFixed(1)} %`, 0.05,
+      `Hit rate of ${rates.settings.length} settings`);
+  }
+
+  // How long a first token takes over memory: {memory_bytes, memory_text, settings}.
+  function firstTokens(times) {
+    return overMemory(times, times.settings.map((setting, i) => settingLine(setting.seconds, i)), secondsText, 1e-3,
+      'Time to the first token');
+  }
+
+  const secondsText = (value) => (value < 1 ? `${(1000 * value).toFixed(0)} ms` : `${value.toFixed(2)} s`);
 
   // From token by token down to what is found: [{title, tokens, kind}], each lost part below the one before.
   function waterfall(total, parts) {
@@ -64,5 +81,5 @@ const charts = (() => {
     return make('div', { class: 'wide' }, image);
   }
 
-  return { curves, waterfall };
+  return { curves, firstTokens, secondsText, waterfall };
 })();

@@ -43,17 +43,36 @@ const replay = (() => {
     return charts.waterfall(total, parts);
   }
 
+  // Lines over memory: [{name, values, css}].
+  function tableOverMemory(memoryText, lines, text, caption) {
+    const head = memoryText.map((bytes) => make('th', { scope: 'col' }, bytes));
+    const line = ({ name, values, css }) => make('tr', {}, make('th', { scope: 'row' },
+      make('span', { class: `swatch ${css}` }), name),
+    ...values.map((value) => make('td', {}, value === null ? '–' : text(value))));
+    return make('div', { class: 'wide' }, make('table', { class: 'compare' }, make('caption', {}, caption),
+      make('thead', {}, make('tr', {}, make('td'), ...head)), make('tbody', {}, ...lines.map(line))));
+  }
+
+  const settingLines = (settings, values) => settings.map((setting, i) =>
+    ({ name: setting.name, values: setting[values], css: `curve${i}` }));
+
   function ratesTable(rates) {
-    const head = rates.memory_text.map((text) => make('th', { scope: 'col' }, text));
-    const line = (name, values, css) => make('tr', {}, make('th', { scope: 'row' },
-      css ? make('span', { class: `swatch ${css}` }) : '', name),
-    ...values.map((value) => make('td', {}, value === null ? '–' : percent(value))));
-    return make('div', { class: 'wide' }, make('table', { class: 'compare' },
-      make('caption', {}, 'Share of the prompt tokens that is found again'),
-      make('thead', {}, make('tr', {}, make('td'), ...head)),
-      make('tbody', {}, ...rates.settings.map((setting, i) => line(setting.name, setting.found, `curve${i}`)),
-        line('no policy finds more', rates.upper, 'upper'),
-        line('token by token, endless memory', rates.memory_bytes.map(() => rates.token_exact), 'exact'))));
+    return tableOverMemory(rates.memory_text, [...settingLines(rates.settings, 'found'),
+      { name: 'no policy finds more', values: rates.upper, css: 'upper' },
+      { name: 'token by token, endless memory', values: rates.memory_bytes.map(() => rates.token_exact), css: 'exact' }],
+    percent, 'Share of the prompt tokens that is found again');
+  }
+
+  // Where a GPU gives the memory its clock says how long a first token takes, the requests coming as the trace says.
+  async function timesOn(gpuName, values, number) {
+    const times = await engine.ask({ ask: 'first-tokens', values: { ...values, 'simulate.clock.gpu': gpuName },
+      vary: question.vary() }, 'replayer');
+    if (number !== asked) return;
+    if (times.error) show('times', errorText(times));
+    else if (!times.clock) show('times', make('p', { class: 'note' }, `Nobody measured these engines on ${gpuName}.`));
+    else show('times', make('h3', {}, 'How long a first token takes'), charts.firstTokens(times),
+      tableOverMemory(times.memory_text, settingLines(times.settings, 'seconds'), charts.secondsText,
+        `Mean, on ${gpuName}`), make('p', { class: 'note' }, `${times.clock}.`));
   }
 
   function single(cache) {
@@ -95,8 +114,10 @@ const replay = (() => {
     const rates = await engine.ask({ ask: 'rates', values, vary: question.vary() }, 'replayer');
     if (number !== asked) return;
     if (rates.error) show('rates', errorText(rates));
-    else show('rates', charts.curves(rates), ratesTable(rates));
-    document.body.dataset.rates = number;
+    else show('rates', charts.curves(rates), ratesTable(rates), make('div', { id: 'times' }));
+    const { name } = question.gpu();
+    if (name && !rates.error) await timesOn(name, values, number);
+    if (number === asked) document.body.dataset.rates = number;
   }
 
   async function dropTrace(file) {

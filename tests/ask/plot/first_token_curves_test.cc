@@ -1,0 +1,47 @@
+// First tokens over memory: what a replay by the clock says under each.
+#include "ask/plot/first_token_curves.h"
+
+#include <doctest/doctest.h>
+
+#include "ask/plot/replay_curves.h"
+#include "ask/replay/planned_caches.h"
+#include "ask/replay/simulate.h"
+#include "base/error.h"
+
+using namespace hybridkv;
+
+namespace {
+
+std::vector<CompareSetting> settings_of(const std::string& memory, const std::string& gpu = "H200") {
+  return compare_settings({parse_scenario(
+      "model: Qwen3.5-4B\nengine: {release: [vllm-0.33, jenga], memory: " + memory +
+          "}\nlimits: {max_model_len: 16k}\nsimulate:\n  clock: {gpu: " + gpu +
+          "}\n  trace: {max_requests: 300, synthetic: {seed: 3}}\n",
+      "test")});
+}
+
+}  // namespace
+
+TEST_CASE("law: a first token takes what a replay under that memory says, and no longer where more is found") {
+  const std::vector<CompareSetting> settings = settings_of("20 GiB");
+  const FirstTokens curves = first_token_curves(settings);
+  REQUIRE(curves.seconds.size() == 2);
+  CHECK(curves.names[0] != curves.names[1]);
+  CHECK(curves.memory_bytes == memories_around(std::int64_t{20} << 30));
+  CHECK(curves.clock.find("median error") != std::string::npos);
+  Scenario scenario = settings[0].scenario;
+  const AnyCache cache = planned_caches(scenario).front();
+  const auto timed = set_clock(scenario, cache);
+  const SimulateAnswer alone = simulate({scenario.simulate, {cache}, timed});
+  CHECK(curves.seconds[0][whole_memory] == alone.caches[0].times->first_token.mean());
+  CHECK(curves.seconds[0].back().value() <= curves.seconds[0].front().value());
+  // Nobody measured the other engine.
+  for (const std::optional<double>& seconds : curves.seconds[1]) CHECK_FALSE(seconds.has_value());
+}
+
+TEST_CASE("edge: too little memory is a gap, a GPU that nobody knows is refused") {
+  const FirstTokens curves = first_token_curves(settings_of("900 MiB"));
+  CHECK_FALSE(curves.seconds[0].front().has_value());
+  CHECK(curves.seconds[0].back().has_value());
+  CHECK_THROWS_AS(first_token_curves(settings_of("20 GiB", "H2000")), InputError);
+}

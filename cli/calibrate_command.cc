@@ -130,7 +130,7 @@ void add_calibrate_command(CLI::App& app, CommandAction& action) {
       "  hybridkv calibrate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k \\\n"
       "      --forward forward.json -o by-steps.json\n"
       "  hybridkv calibrate Qwen3.5-35B-A3B --gpu H200 --max-model-len 32k \\\n"
-      "      --log server.log -o by-log.json\n"
+      "      --log decoding.log -o by-log.json\n"
       "  hybridkv calibrate --rows measured.csv --models models.csv");
   command->callback([options, &action] { action = [options] { return run_calibrate(*options); }; });
 }

@@ -210,8 +210,9 @@ TEST_CASE("golden: calibrate says which tests to run, takes their results, and i
 
 TEST_CASE("golden: what an engine printed while requests generated calibrates the clock") {
   const ScratchFolder folder;
-  const std::string line = "Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 600.0 tokens/s, "
-                           "Running: 8 reqs, Waiting: 0 reqs, GPU KV cache usage: 20.0%\n";
+  const std::string line =
+      "Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 600.0 tokens/s, Running: 8 reqs, "
+      "Waiting: 0 reqs, GPU KV cache usage: 20.0%\n";
   const std::string log = "'" + folder.file("server.log", line + line) + "'";
   const std::string to = "'" + (folder.path / "clock.json").string() + "'";
   const ProgramRun run = run_program("calibrate " + model + "--log " + log + " -o " + to);

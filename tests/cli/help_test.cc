@@ -51,7 +51,7 @@ void add_files(const ScratchFolder& scratch) {
   const fs::path clock = fs::path(HYBRIDKV_TEST_DATA) / "clock";
   for (const auto& [file, name] : {std::pair{"bench_short.json", "short.json"}, {"bench_long.json", "long.json"},
                                    {"measured.csv", "measured.csv"}, {"models.csv", "models.csv"},
-                                   {"forward.json", "forward.json"}})
+                                   {"forward.json", "forward.json"}, {"decoding.txt", "decoding.log"}})
     fs::copy_file(clock / file, scratch.path / name);
   fs::create_directory(scratch.path / "results");
   scratch.file("my.yaml", "model: Qwen3.5-4B\n"

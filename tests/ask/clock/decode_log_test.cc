@@ -68,8 +68,9 @@ TEST_CASE("golden: batches of prompts between those of SGLang that generate, and
 }
 
 TEST_CASE("edge: a log without such lines is refused with what to do") {
-  for (const std::string& text : {std::string(), vllm_line(0, 400, 4, 60), vllm_line(0, 400, 4, 0) + vllm_line(0, 400, 4, 0),
-                                  vllm_line(0, 400, 4, 60) + vllm_line(50, 400, 4, 60)})
+  for (const std::string& text :
+       {std::string(), vllm_line(0, 400, 4, 60), vllm_line(0, 400, 4, 0) + vllm_line(0, 400, 4, 0),
+        vllm_line(0, 400, 4, 60) + vllm_line(50, 400, 4, 60)})
     CHECK_THROWS_WITH_AS(read(text, vllm_0_33), doctest::Contains("generate for a minute"), InputError);
 }
 
@@ -104,10 +105,10 @@ TEST_CASE("law: the log of a server that is slower by its launches moves the clo
   }
   const CalibrateAnswer answer = calibrate(question);
   CHECK(answer.steps.size() == 3);
-  CHECK(answer.step_before.median > 20);
+  CHECK(answer.step_before.median > 15);
   CHECK(answer.step_after.median < 5);
   const Coefficients& found = answer.served.source.coefficients;
-  CHECK(std::abs(std::log(found[Coefficient::layer_us] / slower[Coefficient::layer_us])) < 0.15);
+  CHECK(std::abs(std::log(found[Coefficient::layer_us] / slower[Coefficient::layer_us])) < 0.2);
   for (const Coefficient which : {Coefficient::ttft_ms, Coefficient::eager_layer_us})
     CHECK(found[which] == doctest::Approx(clock.coefficients()[which]).epsilon(0.02));
   CHECK(answer.served.source.basis.find("prompts as the engine's clock has them") != std::string::npos);

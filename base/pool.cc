@@ -87,6 +87,17 @@ Pool& Pool::operator=(Pool&& other) noexcept {
 
 std::int64_t Pool::resident_bytes() const { return hybridkv::resident_bytes({this, 1}); }
 
+void Pool::populate(std::span<std::byte> bytes) {
+#ifdef MADV_POPULATE_WRITE
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t start = first / page * page, end = (first + bytes.size() + page - 1) / page * page;
+  madvise(reinterpret_cast<void*>(start), end - start, MADV_POPULATE_WRITE);
+#else
+  static_cast<void>(bytes);
+#endif
+}
+
 std::int64_t Pool::bytes_in_front(std::int64_t size_bytes) {
   return round_up(size_bytes, sysconf(_SC_PAGESIZE)) - round_up(size_bytes, start_alignment);
 }

@@ -17,6 +17,7 @@
 #include "base/file_error.h"
 #include "base/output_file.h"
 #include "base/output_folder.h"
+#include "base/parallel.h"
 #include "report/plot/plot_names.h"
 
 namespace hybridkv {
@@ -218,20 +219,23 @@ DrawnPlots draw_plots(std::span<const Plot> plots, const PictureSpec& picture, c
   // All sources come before all pictures: without a program they are what there is.
   for (std::size_t i = 0; i < plots.size(); ++i)
     write_sources(plots[i], picture, folder, drawn.files, drawn.pictures[i]);
-  try {
-    for (std::size_t i = 0; i < plots.size(); ++i) {
-      const Plot& plot = plots[i];
-      if (plot.svg && picture.format == PictureFormat::svg) continue;
-      const std::string format(to_string(picture.format));
+  std::vector<std::string> missing(plots.size());
+  parallel_for(plots.size(), [&](std::size_t i) {
+    const Plot& plot = plots[i];
+    if (plot.svg && picture.format == PictureFormat::svg) return;
+    const std::string format(to_string(picture.format));
+    try {
       drawn.pictures[i] = plot.svg ? draw(converter, {"--format", format, picture_name(plot, PictureFormat::svg)},
                                           picture.format, folder)
                                    : draw(gnuplot, {"-e", "to_stdout = 1", plot.name + ".gp"}, picture.format, folder);
       if (!plot.svg && picture.format == PictureFormat::svg) drawn.pictures[i] = with_names(plot, drawn.pictures[i]);
       write_file(folder / picture_name(plot, picture.format), drawn.pictures[i]);
+    } catch (const ProgramError& error) {
+      missing[i] = error.what();
     }
-  } catch (const ProgramError& error) {
-    drawn.missing = error.what();
-  }
+  });
+  const auto first = std::find_if(missing.begin(), missing.end(), [](const std::string& why) { return !why.empty(); });
+  if (first != missing.end()) drawn.missing = *first;
   return drawn;
 }
 

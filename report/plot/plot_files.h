@@ -29,11 +29,11 @@ struct DrawnPlots {
 };
 
 /// Writes data and script of every plot into the folder, which is made where it is missing, then draws them with
-/// gnuplot. What gnuplot cannot draw is written as SVG at once and turned into another format by rsvg-convert. A
-/// program that is missing or fails draws nothing more: data, scripts and such SVGs are there all the same, and the
-/// message says so. Pictures come to us and are written as every file is, whole or not at all: programs that draw do
-/// not tell of a full disk. `replaces`: what may be replaced. Throws as OutputFolder, OutputFile and, before
-/// anything is written, as refuse_overwriting.
+/// gnuplot, on all cores. What gnuplot cannot draw is written as SVG at once and turned into another format by
+/// rsvg-convert. Where a program is missing or fails, data, scripts, such SVGs and all other pictures are there all the
+/// same; the message is that of the first plot that it could not draw. Pictures come to us and are written as every
+/// file is, whole or not at all: programs that draw do not tell of a full disk. `replaces`: what may be replaced.
+/// Throws as OutputFolder, OutputFile and, before anything is written, as refuse_overwriting.
 DrawnPlots draw_plots(std::span<const Plot> plots, const PictureSpec& picture, const std::filesystem::path& folder,
                       const Replaces& replaces);
 

@@ -368,18 +368,20 @@ TEST_CASE("fault: a full disk, where one can be mounted") {
 }
 
 TEST_CASE(
-    "fault: a drawing program that fails or gives half a picture is noticed, and leaves the picture that was there") {
+    "fault: a drawing program that gives half a picture is noticed, leaves what was there and draws all other plots") {
   const Inputs inputs;
   fs::create_directory(inputs.folder.path / "bin");
-  const std::string gnuplot = inputs.folder.file("bin/gnuplot", "#!/bin/sh\necho '<svg>'\n");
+  const std::string gnuplot = inputs.folder.file(
+      "bin/gnuplot", "#!/bin/sh\ncase \"$*\" in\n*block-size*) echo '<svg>' ;;\n*) echo '<svg></svg>' ;;\nesac\n");
   fs::permissions(gnuplot, fs::perms::owner_all);
   fs::create_directory(inputs.folder.path / "plots");
   inputs.folder.file("plots/block-size.svg", "of an earlier run");
   const ProgramRun run =
-      run_shell(inputs.in + "PATH=\"$PWD/bin:$PATH\" \"$HYBRIDKV\" plot qwen3.5-397b block-size --pack 1 -q --force "
-                            "-o plots");
+      run_shell(inputs.in + "PATH=\"$PWD/bin:$PATH\" \"$HYBRIDKV\" plot qwen3.5-397b block-size concurrency --pack 1 "
+                            "-q --force -o plots");
   CAPTURE(run.output);
   CHECK(run.exit_code == 4);
   CHECK(contains(run.output, "gnuplot could not draw block-size.gp (exit code 0)"));
   CHECK(inputs.content("plots/block-size.svg") == "of an earlier run");
+  CHECK(contains(inputs.content("plots/concurrency.svg"), "</svg>"));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -176,10 +177,11 @@ class PageOwners {
   bool take_free(Within within, std::int64_t byte, std::int64_t bytes, Place place) {
     if (!is_inside(within, byte, bytes)) return false;
     Place* const first = marks(within, byte);
-    bool is_free = true;
-    for (std::int64_t k = 0; k < bytes; ++k) is_free &= first[k] == nobody;
-    if (is_free) std::fill_n(first, bytes, place);
-    return is_free;
+    // All are nobody's where the first is and each is as the one before: a comparison that takes many at a time.
+    if (*first != nobody || std::memcmp(first, first + 1, static_cast<std::size_t>(bytes - 1) * sizeof *first) != 0)
+      return false;
+    std::fill_n(first, bytes, place);
+    return true;
   }
 
   /// The same of one element, with what is wrong about each of its bytes.

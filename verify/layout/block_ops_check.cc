@@ -40,6 +40,7 @@ struct WatchedPiece {
   std::int64_t block = 0;
   std::int64_t begin = 0;  ///< byte of the pool
   std::vector<std::byte> canary;
+  std::vector<std::byte> expected;  ///< of a target: the canary, but for the bytes of the view that is looked at
 };
 
 /// The last blocks that a group can number.
@@ -47,7 +48,7 @@ std::vector<std::int64_t> watched_blocks(const CachePlan& plan, const GroupPlan&
   return last_blocks(plan.num_places(group));
 }
 
-/// The watched blocks of a group in so many lanes.
+/// The watched blocks of a group in so many lanes, from now on with their canary.
 std::vector<WatchedPiece> watch(const Traffic& traffic, const GroupPlan& group, LaneId first, std::int64_t lanes) {
   std::vector<WatchedPiece> watched;
   for (std::int64_t i = 0; i < lanes; ++i) {
@@ -56,8 +57,11 @@ std::vector<WatchedPiece> watch(const Traffic& traffic, const GroupPlan& group, 
     for (const std::int64_t block : watched_blocks(traffic.plan, group)) {
       const std::int64_t begin = lane.offset + block * (lane.stride / group.entries_per_id);
       WatchedPiece& piece = watched.emplace_back(
-          WatchedPiece{number, block, begin, std::vector<std::byte>(lane.bytes / group.entries_per_id)});
+          WatchedPiece{number, block, begin, std::vector<std::byte>(lane.bytes / group.entries_per_id), {}});
       fill_canary(piece.canary, lane.pool.value, begin);
+      const std::span<std::byte> page = traffic.pools.place(group, number, block);
+      Pool::populate(page);
+      std::copy(piece.canary.begin(), piece.canary.end(), page.begin());
     }
   }
   return watched;
@@ -69,29 +73,27 @@ struct OperationIds {
   std::int64_t target = 0;
 };
 
-/// Compares all watched pieces that the view reaches with their canary, but for its own bytes of the target block.
-void compare(const Traffic& traffic, const BoundView& view, std::span<const WatchedPiece> watched, OperationIds ids,
-             const SetOwnBytes& set_own_bytes, CheckResult& result) {
-  std::vector<std::byte> own_canary;
-  for (const WatchedPiece& piece : watched) {
-    if (!view.reaches(piece.lane)) continue;
-    std::span<const std::byte> expected = piece.canary;
-    if (piece.block == ids.target) {
-      const auto source = std::find_if(watched.begin(), watched.end(), [&](const WatchedPiece& other) {
-        return other.lane == piece.lane && other.block == ids.from;
-      });
-      own_canary = piece.canary;
-      set_own_bytes(view, piece.lane, source == watched.end() ? std::span<const std::byte>() : source->canary,
-                    own_canary);
-      expected = own_canary;
-    }
-    const std::span<const std::byte> page =
-        traffic.pools.place(group_of(traffic.plan, view), piece.lane, piece.block);
-    result.count += std::ssize(page);
-    if (std::memcmp(page.data(), expected.data(), page.size()) == 0 || result.status == CheckStatus::failed) continue;
+/// Compares a watched piece that the view reaches with its canary, but for the view's own bytes of the target block;
+/// afterwards it is its canary again.
+void compare_piece(const Traffic& traffic, const BoundView& view, std::span<const WatchedPiece> watched,
+                   WatchedPiece& piece, OperationIds ids, const SetOwnBytes& set_own_bytes, CheckResult& result) {
+  const std::span<std::byte> page = traffic.pools.place(group_of(traffic.plan, view), piece.lane, piece.block);
+  const bool is_target = piece.block == ids.target;
+  if (is_target) {
+    const auto source = std::find_if(watched.begin(), watched.end(), [&](const WatchedPiece& other) {
+      return other.lane == piece.lane && other.block == ids.from;
+    });
+    if (piece.expected.empty()) piece.expected = piece.canary;
+    set_own_bytes(view, piece.lane, source == watched.end() ? std::span<const std::byte>() : source->canary,
+                  piece.expected);
+  }
+  const std::span<const std::byte> expected = is_target ? piece.expected : piece.canary;
+  result.count += std::ssize(page);
+  const bool is_right = std::memcmp(page.data(), expected.data(), page.size()) == 0;
+  if (!is_right && result.status != CheckStatus::failed) {
     const std::int64_t byte = std::mismatch(page.begin(), page.end(), expected.begin()).first - page.begin();
     bool own = false;
-    if (piece.block == ids.target)
+    if (is_target)
       for_each_own_run(traffic, view, piece.lane, [&](std::int64_t begin, std::int64_t bytes) {
         own = own || (byte >= begin && byte < begin + bytes);
       });
@@ -99,6 +101,13 @@ void compare(const Traffic& traffic, const BoundView& view, std::span<const Watc
                             view.view.pool, piece.begin + byte, piece.block,
                             own ? "was not reached" : "was touched but belongs to somebody else"));
   }
+  if (!is_right) std::copy(piece.canary.begin(), piece.canary.end(), page.begin());
+  if (!is_target) return;
+  // What is right differs from its canary in these bytes alone.
+  for_each_own_run(traffic, view, piece.lane, [&](std::int64_t begin, std::int64_t bytes) {
+    std::copy_n(piece.canary.begin() + begin, bytes, piece.expected.begin() + begin);
+    std::copy_n(piece.canary.begin() + begin, bytes, page.begin() + begin);
+  });
 }
 
 /// Applies `operate` to every view in turn and compares. Views of one lane are done one after the other.
@@ -121,11 +130,10 @@ CheckResult check_operation(const Traffic& traffic, IdsOf&& ids_of,
       if (entries != group.entries_per_id) watched = watch(traffic, group, number, lanes);
       entries = group.entries_per_id;
       const OperationIds ids = ids_of(watched_blocks(traffic.plan, group));
-      for (const WatchedPiece& piece : watched)
-        std::copy(piece.canary.begin(), piece.canary.end(),
-                  traffic.pools.place(group, piece.lane, piece.block).begin());
       operate(view, ids);
-      compare(traffic, view, watched, ids, set_own_bytes, results[lane]);
+      for (WatchedPiece& piece : watched)
+        if (view.reaches(piece.lane))
+          compare_piece(traffic, view, watched, piece, ids, set_own_bytes, results[lane]);
     }
   });
   CheckResult total{.unit = "bytes compared"};

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,45 +18,75 @@ namespace hybridkv {
 
 namespace {
 
-using Index = std::vector<std::int64_t>;
+/// A position on each axis of a layout, by value: hundreds of thousands are compared.
+class BoxIndex {
+ public:
+  BoxIndex() = default;
+  BoxIndex(std::initializer_list<std::int64_t> positions) {
+    for (const std::int64_t position : positions) push_back(position);
+  }
+
+  void push_back(std::int64_t position) {
+    expects(size_ < at_.size(), "a layout has at most 8 axes");
+    at_[size_++] = position;
+  }
+  std::size_t size() const { return size_; }
+  std::int64_t& operator[](std::size_t axis) { return at_[axis]; }
+  std::int64_t operator[](std::size_t axis) const { return at_[axis]; }
+  const std::int64_t* begin() const { return at_.data(); }
+  const std::int64_t* end() const { return at_.data() + size_; }
+
+  friend bool operator==(const BoxIndex& a, const BoxIndex& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+  friend bool operator<(const BoxIndex& a, const BoxIndex& b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  std::array<std::int64_t, Layout::max_rank> at_{};
+  std::size_t size_ = 0;
+};
 
 /// All positions of an axis; of a long one evenly spread, the first and the last among them.
-Index positions(std::int64_t extent) {
+std::vector<std::int64_t> positions_of(std::int64_t extent) {
   constexpr std::int64_t most = 512;
-  Index result;
+  std::vector<std::int64_t> result;
   for (std::int64_t i = 0; i < std::min(extent, most); ++i)
     result.push_back(extent <= most ? i : i * (extent - 1) / (most - 1));
   return result;
 }
 
-/// Indices of a box: every corner, every axis from end to end at two corners, and some drawn with the seed.
-std::vector<Index> sampled_indices(const Index& extents, std::uint64_t seed) {
+/// Indices of a box, ascending: every corner, every axis from end to end at two corners, and some drawn with the seed.
+std::vector<BoxIndex> sampled_indices(const BoxIndex& extents, std::uint64_t seed) {
   constexpr std::uint64_t draws = 32;
-  std::set<Index> chosen;
+  std::vector<BoxIndex> chosen;
   if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return {};
   for (std::uint64_t corner = 0; corner < std::uint64_t(1) << extents.size(); ++corner) {
-    Index index;
+    BoxIndex index;
     for (std::size_t axis = 0; axis < extents.size(); ++axis)
       index.push_back(corner >> axis & 1 ? extents[axis] - 1 : 0);
-    chosen.insert(index);
+    chosen.push_back(index);
   }
   for (const bool last : {false, true})
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-      Index index;
+      BoxIndex index;
       for (const std::int64_t extent : extents) index.push_back(last ? extent - 1 : 0);
-      for (const std::int64_t position : positions(extents[axis])) {
+      for (const std::int64_t position : positions_of(extents[axis])) {
         index[axis] = position;
-        chosen.insert(index);
+        chosen.push_back(index);
       }
     }
   for (std::uint64_t draw = 0; draw < draws; ++draw) {
-    Index index;
+    BoxIndex index;
     for (std::size_t axis = 0; axis < extents.size(); ++axis)
       index.push_back(
           static_cast<std::int64_t>(mix(seed, mix(draw, axis)) % static_cast<std::uint64_t>(extents[axis])));
-    chosen.insert(index);
+    chosen.push_back(index);
   }
-  return {chosen.begin(), chosen.end()};
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  return chosen;
 }
 
 /// The first, the last and their neighbours, and two in between.
@@ -67,13 +99,13 @@ std::set<std::int64_t> sampled_blocks(std::int64_t num_blocks) {
 }
 
 /// Position of K or V in a view of the plan, by the names of its axes.
-Index index_in_view(const SpecPlan& spec, const Layout& layout, const KvElement& element) {
+BoxIndex index_in_view(const SpecPlan& spec, const Layout& layout, const KvElement& element) {
   const std::int64_t kernel = spec.kernel_entries();
   const AttentionGeometry& attention = *spec.attention;
   const bool one_row = layout.find("kv") < 0 && !is_latent(attention.kind) &&
                        layout.extent("channel") == attention.head_size_k + attention.head_size_v;
   const bool own_slots = attention.form == BackendForm::slots && !one_row;
-  Index index;
+  BoxIndex index;
   for (const Axis& axis : layout.axes()) {
     if (axis.name == AxisName("block"))
       index.push_back(element.block * (spec.block_entries() / kernel) + element.token / kernel);
@@ -146,10 +178,10 @@ void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& p
   const std::int64_t kernel = spec.kernel_entries(), kernel_blocks = spec.block_entries() / kernel;
   for (const bool is_value : {false, true}) {
     const std::int64_t channels = is_value ? facts.head_size_v : facts.head_size_k;
-    const std::vector<Index> inside =
+    const std::vector<BoxIndex> inside =
         sampled_indices({facts.block_size_tokens, facts.kv_heads, channels}, mix(seed, is_value));
     for (const std::int64_t block : sampled_blocks(num_ids))
-      for (const Index& index : inside) {
+      for (const BoxIndex& index : inside) {
         const bool steps = place.step > 0;  // of its own from id to id, not that of pages one behind the other
         const KvElement element{block, index[0], index[1], index[2], is_value};
         const KvElement of_page{steps ? 0 : block, index[0], index[1], index[2], is_value};
@@ -165,8 +197,8 @@ void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& p
           return result.fail(fmt::format("{}: its kernel blocks hold {} tokens, the plan's {}",
                                          view.place(plan, block, view.address.offset()), layout.extent("token"),
                                          kernel));
-        const Index in_plan = index_in_view(spec, view.view.bytes, element);
-        const Index in_engine{block * kernel_blocks + element.token / kernel, element.token % kernel, element.head,
+        const BoxIndex in_plan = index_in_view(spec, view.view.bytes, element);
+        const BoxIndex in_engine{block * kernel_blocks + element.token / kernel, element.token % kernel, element.head,
                               element.channel};
         compare(plan, view,
                 {block, view.view.bytes.at(in_plan), view.engine_byte(layout.at(in_engine)),
@@ -181,13 +213,15 @@ void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& p
 }
 
 /// Position of an element of a view in its tensor: its own, or in a part of it the number of the element.
-Index index_in_tensor(const StateTensor& tensor, const ViewPlan& view, const Index& inside) {
+BoxIndex index_in_tensor(const StateTensor& tensor, const ViewPlan& view, const BoxIndex& inside) {
   if (view.bytes.find("element") < 0) return inside;
-  std::int64_t number = view.first_element + inside.front();
-  Index index(tensor.layout.rank());
-  for (int axis = tensor.layout.rank(); axis-- > 0;) {
-    index[axis] = number % tensor.layout[axis].extent;
-    number /= tensor.layout[axis].extent;
+  std::int64_t number = view.first_element + inside[0];
+  BoxIndex index;
+  for (int axis = 0; axis < tensor.layout.rank(); ++axis) index.push_back(0);
+  for (std::size_t axis = index.size(); axis-- > 0;) {
+    const std::int64_t extent = tensor.layout[static_cast<int>(axis)].extent;
+    index[axis] = number % extent;
+    number /= extent;
   }
   return index;
 }
@@ -203,14 +237,14 @@ void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace
   const bool apart = place.step > 0;
   StateSpec alone;  // the tensor by itself
   if (apart) alone.tensors = {tensor};
-  Index extents;
+  BoxIndex extents;
   for (const Axis& axis : view.view.bytes.axes())
     if (axis.name != AxisName("block")) extents.push_back(axis.extent);
   const StatePlacement placement = spec.ring_tokens > 0 ? StatePlacement{} : plan.what_if.states;
   for (const std::int64_t block : sampled_blocks(plan.arena_of(group).num_ids * group.entries_per_id))
-    for (const Index& inside : sampled_indices(extents, seed)) {
-      Index index{block};
-      index.insert(index.end(), inside.begin(), inside.end());
+    for (const BoxIndex& inside : sampled_indices(extents, seed)) {
+      BoxIndex index{block};
+      for (const std::int64_t position : inside) index.push_back(position);
       const std::int64_t byte = state_byte_by_rule(apart ? alone : state, view.view.tensor,
                                                    index_in_tensor(tensor, view.view, inside), placement);
       if (byte / entry_bytes != view.view.piece)

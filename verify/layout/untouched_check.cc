@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <vector>
 
 #include "base/parallel.h"
 #include "verify/layout/canary.h"
-#include "verify/layout/page_map.h"
+#include "verify/layout/page_gaps.h"
 
 namespace hybridkv {
 
@@ -19,14 +23,6 @@ std::vector<std::int64_t> unheld_ids(const Traffic& traffic, ArenaId arena) {
   if (traffic.plan.arenas[arena.index()].has_null_id) ids.push_back(0);
   ids.insert(ids.end(), guards.begin(), guards.end());
   return ids;
-}
-
-/// Calls visit(lane, its number) for every lane, on all cores.
-template <class Visit>
-void for_each_lane(const Traffic& traffic, Visit&& visit) {
-  parallel_for(traffic.plan.lanes.size(), [&](std::size_t i) {
-    visit(traffic.plan.lanes[i], LaneId{static_cast<std::int64_t>(i)});
-  });
 }
 
 /// The first layer of the page of a block table behind whose tensors in a lane a byte of id 0 lies; -1: of none.
@@ -47,6 +43,15 @@ std::int64_t layer_before(const Traffic& traffic, std::size_t table, LaneId lane
   return layer;
 }
 
+/// The first byte that is not the canary of these, which lie at `offset` of their pool. `canary`: room, kept.
+std::optional<std::int64_t> stray_byte(std::span<const std::byte> bytes, PoolId pool, std::int64_t offset,
+                                       std::vector<std::byte>& canary) {
+  canary.resize(bytes.size());
+  fill_canary(canary, pool.value, offset);
+  if (std::memcmp(bytes.data(), canary.data(), bytes.size()) == 0) return std::nullopt;
+  return std::mismatch(bytes.begin(), bytes.end(), canary.begin()).first - bytes.begin();
+}
+
 /// Compares what nobody's view covers in the ids of one piece of the entries of a block table.
 void check_padding_of(const Traffic& traffic, std::size_t group, LaneId lane_id, std::int64_t piece,
                       CheckResult& result) {
@@ -54,29 +59,17 @@ void check_padding_of(const Traffic& traffic, std::size_t group, LaneId lane_id,
   const LanePlan& lane = plan.lanes[lane_id.index()];
   const GroupPlan& of = plan.groups[group];
   const std::int64_t stride = lane.stride / of.entries_per_id;
-  const PageMap map(plan, traffic.views, static_cast<std::int64_t>(group), lane_id, piece);
-  struct Gap {
-    std::int64_t first, count;
-  };
-  std::vector<Gap> gaps;
-  const std::span<const std::int32_t> owners = map.owners();
-  for (std::int64_t k = 0; k < std::ssize(owners); ++k) {
-    if (owners[k] != PageMap::nobody) continue;
-    if (gaps.empty() || gaps.back().first + gaps.back().count != k) gaps.push_back({k, 0});
-    ++gaps.back().count;
-  }
+  const std::vector<PageGap> gaps =
+      page_gaps(plan, traffic.views, static_cast<std::int64_t>(group), lane_id, piece);
   std::vector<std::byte> canary;
   for (std::int64_t id : traffic.assignment.held_by(group, piece)) {
     const std::span<const std::byte> page = traffic.pools.place(of, lane_id, id);
     const std::int64_t begin = lane.offset + id * stride;
-    for (const Gap& gap : gaps) {
-      const std::span<const std::byte> bytes = page.subspan(gap.first, gap.count);
-      canary.resize(bytes.size());
-      fill_canary(canary, lane.pool.value, begin + gap.first);
-      result.count += gap.count;
-      const auto stray = std::mismatch(bytes.begin(), bytes.end(), canary.begin()).first;
-      if (stray == bytes.end() || result.status != CheckStatus::passed) continue;
-      const std::int64_t byte = begin + gap.first + (stray - bytes.begin());
+    for (const PageGap& gap : gaps) {
+      result.count += gap.bytes;
+      const auto stray = stray_byte(page.subspan(gap.first, gap.bytes), lane.pool, begin + gap.first, canary);
+      if (!stray || result.status != CheckStatus::passed) continue;
+      const std::int64_t byte = begin + gap.first + *stray;
       result.fail(fmt::format("padding of layer {}'s page, pool {}, block {}, byte {}: somebody wrote there",
                               layer_before(traffic, group, lane_id, piece, byte - id * stride), lane.pool.value, id,
                               byte));
@@ -86,20 +79,19 @@ void check_padding_of(const Traffic& traffic, std::size_t group, LaneId lane_id,
 
 /// Places that nobody holds in the ids that somebody does.
 void check_unused_places(const Traffic& traffic, CheckResult& result) {
+  std::vector<std::byte> canary;
   for (std::size_t number = 0; number < traffic.plan.groups.size(); ++number) {
     const GroupPlan& group = traffic.plan.groups[number];
     const LaneId lane = group.first_lane;
     for (const std::int64_t place : traffic.assignment.unused_places(traffic.plan, number)) {
       const std::span<const std::byte> page = traffic.pools.place(group, lane, place);
-      const std::int64_t pool = traffic.plan.lanes[lane.index()].pool.value;
+      const PoolId pool = traffic.plan.lanes[lane.index()].pool;
       const std::int64_t first = traffic.plan.lanes[lane.index()].offset + place * traffic.plan.place_stride(group);
-      std::vector<std::byte> canary(page.size());
-      fill_canary(canary, pool, first);
       result.count += std::ssize(page);
-      const auto stray = std::mismatch(page.begin(), page.end(), canary.begin()).first;
-      if (stray == page.end()) continue;
+      const auto written = stray_byte(page, pool, first, canary);
+      if (!written) continue;
       result.fail(fmt::format("small page {} of group {}, which nobody uses, pool {}, byte {}: somebody wrote there",
-                              place, number, pool, first + (stray - page.begin())));
+                              place, number, pool.value, first + *written));
     }
   }
 }
@@ -107,15 +99,25 @@ void check_unused_places(const Traffic& traffic, CheckResult& result) {
 }  // namespace
 
 void fill_canaries(const Traffic& traffic) {
-  std::vector<std::vector<std::int64_t>> ids;  // by arena
-  for (std::size_t arena = 0; arena < traffic.plan.arenas.size(); ++arena)
-    ids.push_back(unheld_ids(traffic, {static_cast<std::int64_t>(arena)}));
+  struct Piece {
+    LaneId lane;
+    std::int64_t id;
+  };
+  std::vector<std::set<std::int64_t>> ids(traffic.plan.arenas.size());  // groups that share a table hold the same
+  for (std::size_t arena = 0; arena < ids.size(); ++arena)
+    for (const std::int64_t id : unheld_ids(traffic, {static_cast<std::int64_t>(arena)})) ids[arena].insert(id);
   for (std::size_t group = 0; group < traffic.plan.groups.size(); ++group)
-    for (std::int64_t id : traffic.assignment.ids_held_by(traffic.plan, group))
-      ids[traffic.plan.groups[group].arena.index()].push_back(id);
-  for_each_lane(traffic, [&](const LanePlan& lane, LaneId number) {
-    for (std::int64_t id : ids[lane.arena.index()])
-      fill_canary(traffic.pools.piece(number, id), lane.pool.value, lane.begin(id));
+    for (const std::int64_t id : traffic.assignment.ids_held_by(traffic.plan, group))
+      ids[traffic.plan.groups[group].arena.index()].insert(id);
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i < traffic.plan.lanes.size(); ++i)
+    for (const std::int64_t id : ids[traffic.plan.lanes[i].arena.index()])
+      pieces.push_back({{static_cast<std::int64_t>(i)}, id});
+  parallel_for(pieces.size(), [&](std::size_t i) {
+    const LanePlan& lane = traffic.plan.lanes[pieces[i].lane.index()];
+    const std::span<std::byte> bytes = traffic.pools.piece(pieces[i].lane, pieces[i].id);
+    Pool::populate(bytes);
+    fill_canary(bytes, lane.pool.value, lane.begin(pieces[i].id));
   });
 }
 
@@ -137,20 +139,19 @@ CheckResult check_padding(const Traffic& traffic) {
 
 CheckResult check_unheld_blocks(const Traffic& traffic) {
   CheckResult result{.unit = "bytes"};
+  std::vector<std::byte> canary;
   for (std::size_t arena = 0; arena < traffic.plan.arenas.size(); ++arena)
     for (std::int64_t id : unheld_ids(traffic, {static_cast<std::int64_t>(arena)}))
       for (std::size_t i = 0; i < traffic.plan.lanes.size(); ++i) {
         const LanePlan& lane = traffic.plan.lanes[i];
         if (lane.arena.index() != arena) continue;
         const std::span<const std::byte> page = traffic.pools.piece({static_cast<std::int64_t>(i)}, id);
-        std::vector<std::byte> canary(page.size());
-        fill_canary(canary, lane.pool.value, lane.begin(id));
         result.count += lane.bytes;
-        const auto [wrong, right] = std::mismatch(page.begin(), page.end(), canary.begin());
-        if (wrong == page.end()) continue;
+        const auto wrong = stray_byte(page, lane.pool, lane.begin(id), canary);
+        if (!wrong) continue;
         result.fail(fmt::format("{} block {} of pool {}, byte {}: somebody wrote there",
                                 id < traffic.plan.arenas[arena].first_id() ? "the null" : "guard", id, lane.pool.value,
-                                lane.begin(id) + (wrong - page.begin())));
+                                lane.begin(id) + *wrong));
       }
   check_unused_places(traffic, result);
   return result;

@@ -24,23 +24,22 @@ bool is_state(const Traffic& traffic, const BoundView& view) { return spec_of(tr
 
 /// Of states that are drawn at once.
 constexpr std::int64_t word_bytes = sizeof(std::uint64_t);
+/// Of states that are compared at once: they stay in the nearest cache.
+constexpr std::int64_t most_stretch_bytes = 4096;
 
-/// Calls visit(byte offset in the pool, bytes) for stretches of one state tensor in one block, with what they are to
-/// hold: words of eight bytes, begun anew where the tensor goes on elsewhere.
+/// Calls visit(byte offset in the pool, bytes, key) for stretches of one state tensor in one block. They are to hold
+/// words of eight bytes that are drawn from the key, begun anew where the tensor goes on elsewhere.
 template <class Visit>
 void for_each_state_stretch(const Traffic& traffic, std::size_t view_index, std::int64_t block,
                             std::uint64_t generation, Visit&& visit) {
-  constexpr std::int64_t most_bytes = 4096;  // at once: they stay in the nearest cache
   const BoundView& view = traffic.views[view_index];
   const std::uint64_t key = mix(mix(traffic.seed, generation), mix(view_index, static_cast<std::uint64_t>(block)));
   std::uint64_t number = 0;
-  std::array<std::byte, most_bytes> drawn;
   for_each_run(view.page_bytes(block), [&](std::int64_t first, std::int64_t bytes) {
-    for (std::int64_t done = 0; done < bytes; done += most_bytes) {
-      const auto wanted = std::span(drawn).first(static_cast<std::size_t>(std::min(most_bytes, bytes - done)));
-      draw_words(key + number, 0, wanted);
-      number += static_cast<std::uint64_t>(ceil_div(std::ssize(wanted), word_bytes));
-      visit(first + done, std::span<const std::byte>(wanted));
+    for (std::int64_t done = 0; done < bytes; done += most_stretch_bytes) {
+      const std::int64_t count = std::min(most_stretch_bytes, bytes - done);
+      visit(first + done, static_cast<std::size_t>(count), key + number);
+      number += static_cast<std::uint64_t>(ceil_div(count, word_bytes));
     }
   });
 }
@@ -166,8 +165,9 @@ void write_states(const Traffic& traffic, std::uint64_t generation) {
     const std::vector<std::int64_t> held = traffic.assignment.held_by(view.group, view.view.piece);
     const bool loses = traffic.fault == Fault::lost_state && i == first_view(traffic, true);
     for (std::int64_t block : std::span(held).first(held.size() - (loses ? 1 : 0)))
-      for_each_state_stretch(traffic, i, block, generation, [&](std::int64_t byte, std::span<const std::byte> drawn) {
-        std::memcpy(base + byte, drawn.data(), drawn.size());
+      for_each_state_stretch(traffic, i, block, generation, [&](std::int64_t byte, std::size_t bytes,
+                                                                std::uint64_t key) {
+        draw_words(key, 0, {base + byte, bytes});
       });
   });
 }
@@ -176,9 +176,13 @@ CheckResult check_states(const Traffic& traffic, std::uint64_t generation) {
   return check_views(traffic, true, "state elements", [&](std::size_t i, CheckResult& result) {
     const BoundView& view = traffic.views[i];
     const std::byte* base = traffic.pools.pool(view.view.pool).data();
+    std::array<std::byte, most_stretch_bytes> room;
     for (std::int64_t block : traffic.assignment.held_by(view.group, view.view.piece)) {
       result.count += view.page_bytes(block).num_elements() / view.element_bytes();
-      for_each_state_stretch(traffic, i, block, generation, [&](std::int64_t byte, std::span<const std::byte> drawn) {
+      for_each_state_stretch(traffic, i, block, generation, [&](std::int64_t byte, std::size_t bytes,
+                                                                std::uint64_t key) {
+        const std::span<std::byte> drawn = std::span(room).first(bytes);
+        draw_words(key, 0, drawn);
         if (result.status != CheckStatus::passed || std::memcmp(base + byte, drawn.data(), drawn.size()) == 0) return;
         const std::ptrdiff_t wrong = std::mismatch(drawn.begin(), drawn.end(), base + byte).first - drawn.begin();
         result.fail(where(traffic, view, byte + wrong / word_bytes * word_bytes) +
@@ -218,8 +222,9 @@ CheckResult check_kv(const Traffic& traffic) {
       else
         fill_canary(expected, view.view.pool, byte);
       result.count += channels;
+      if (std::memcmp(base + byte, expected.data(), expected.size()) == 0 || result.status != CheckStatus::passed)
+        return;
       const auto wrong = std::mismatch(expected.begin(), expected.end(), base + byte);
-      if (wrong.first == expected.end() || result.status != CheckStatus::passed) return;
       const std::int64_t first = (wrong.first - expected.begin()) / element * element;
       result.fail(where(traffic, view, byte + first) + (row.is_written ? ": K or V is not what was written there"
                                                                        : ": an unused slot was written to"));

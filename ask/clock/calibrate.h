@@ -45,8 +45,8 @@ struct CalibrateAnswer {
   std::vector<std::string> commands;  ///< the two tests to run, where none was given
 };
 
-/// Moves the clock of an engine to one deployment by load tests of it, by forward passes, by its log, or by all. Throws InputError
-/// for files that are none, and as served_clock.
+/// Moves the clock of an engine to one deployment by load tests of it, by forward passes, by its log, or by all.
+/// Throws InputError for files that are none, and as served_clock.
 CalibrateAnswer calibrate(const CalibrateQuestion& question);
 
 /// A load test as `vllm bench serve --save-result` and `sglang.bench_serving --output-file` write it, with what it

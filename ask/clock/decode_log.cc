@@ -70,8 +70,8 @@ std::vector<MeasuredShape> read_decode_log(const std::string& file, const RunTex
   }
   if (kinds.empty())
     throw InputError(fmt::format(
-        "{}: no two lines in a row have as many running, no prompts, tokens generated a second and a usage of the cache: "
-        "let as many requests as you serve generate for a minute, and give the log of that",
+        "{}: no two lines in a row have as many running, no prompts, tokens generated a second and a usage of the "
+        "cache: let as many requests as you serve generate for a minute, and give the log of that",
         input_name(file)));
   std::vector<MeasuredShape> measured;
   for (const auto& [key, steps] : kinds) {

@@ -177,6 +177,7 @@ class PageOwners {
   bool take_free(Within within, std::int64_t byte, std::int64_t bytes, Place place) {
     if (!is_inside(within, byte, bytes)) return false;
     Place* const first = marks(within, byte);
+    if (bytes == 0) return true;
     // All are nobody's where the first is and each is as the one before: a comparison that takes many at a time.
     if (*first != nobody || std::memcmp(first, first + 1, static_cast<std::size_t>(bytes - 1) * sizeof *first) != 0)
       return false;

@@ -124,7 +124,11 @@ class PagedRun {
     for (std::int64_t s = item.first_segment; s < item.last_segment; ++s) tokens += plan_.segments[s].count;
     return tokens * group_;
   }
-  bool reads_in_place(std::int64_t rows) const { return form_ != ProductForm::tiles && rows <= kernel_.sweep_rows; }
+  bool reads_in_place(std::int64_t rows) const { return rows <= kernel_.sweep_rows; }
+
+  std::int64_t score_rows() const {
+    return std::max(kernel_.score_rows, sweep_rows_ * (form_ == ProductForm::tiles ? 2 : 1));
+  }
 
   void prepare(Scratch& scratch) const {
     scratch.query.resize(query_rows_ * query_floats_);
@@ -133,7 +137,7 @@ class PagedRun {
     scratch.converted.resize(16 * round_up(std::max(channels_k_, channels_v_), 16));
     scratch.keys.resize(paged_tile_tokens * padded_k_);
     scratch.values.resize(paged_tile_tokens * value_stride_);
-    scratch.scores.resize(std::max(kernel_.score_rows, sweep_rows_) * paged_tile_tokens);
+    scratch.scores.resize(score_rows() * paged_tile_tokens);
     scratch.weighted.resize(plan_.max_head_rows * value_stride_);
     scratch.max.resize(plan_.max_head_rows);
     scratch.sum.resize(plan_.max_head_rows);
@@ -351,6 +355,7 @@ class PagedRun {
     work.query = scratch.arranged.data();
     work.form = form_;
     work.value_form = value_form_;
+    work.weights_are_exact = !rounds_weights_;
     work.score_scale = static_cast<float>(inputs_.scale);
     work.has_left_over = scratch.has_left_over;
     work.head_size_k = channels_k_;
@@ -420,7 +425,7 @@ class PagedRun {
     add("key_tile", threads, paged_tile_tokens * padded_k_);
     add("value_tile", threads, paged_tile_tokens * value_stride_);
     add("arranged_queries", threads, sweep_rows_ * query_floats_);
-    add("scores", threads, std::max(kernel_.score_rows, sweep_rows_) * paged_tile_tokens);
+    add("scores", threads, score_rows() * paged_tile_tokens);
     add("scales", threads, sweep_rows_);
     add("partial_results", threads, plan_.max_head_rows * (value_stride_ + 2));
     add("split_results", 1, plan_.partial_rows * (channels_v_ + 2));

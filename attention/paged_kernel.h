@@ -97,6 +97,7 @@ struct PagedSweep {
   const float* query = nullptr;            ///< (head) as PagedKernel::arrange_queries leaves them
   ProductForm form = ProductForm::floats;  ///< of queries
   ProductForm value_form = ProductForm::floats;  ///< as in PagedTile; pairs only where V is of bf16
+  bool weights_are_exact = false;          ///< as in PagedTile
   float score_scale = 1;                   ///< as in PagedTile
   bool has_left_over = false;              ///< as in PagedTile
   std::int64_t head_size_k = 0, head_size_v = 0;
@@ -110,7 +111,7 @@ struct PagedSweep {
   const std::byte* const* next_key_rows = nullptr;            ///< of the next tile, where there is one
   std::int64_t next_first = 0, next_last = 0;                 ///< its keys that are seen
   float soft_cap = 0;                      ///< 0 = none
-  float* scores = nullptr;     ///< scratch (head, rows rounded up to the lanes, paged_tile_tokens)
+  float* scores = nullptr;     ///< scratch (head, rows rounded up to the lanes, paged_tile_tokens), of tiles twice that
   float* scale = nullptr;      ///< scratch (head, row)
   float* converted = nullptr;  ///< scratch (16, the larger head size rounded up to 16)
   std::int64_t value_stride = 0;           ///< head_size_v rounded up to the lanes
@@ -148,7 +149,7 @@ struct PagedKernel {
 
   /// Arranges the queries of a head, blocks as `load_query` leaves them, for `sweep`: (vector of rows, step of four
   /// channels, row of the vector, channel of the step), 0 where there is no row. Behind pairs comes what is left over.
-  /// Of tiles there is no sweep.
+  /// Of tiles: (step of 32 channels, part, pair of channels, row rounded up to fours).
   void (*arrange_queries)(const float* query, std::int64_t rows, std::int64_t head_size, ProductForm form,
                           float* arranged);
 

@@ -164,7 +164,11 @@ void instructions(benchmark::State& state) {
     if (measure(state, spec, result)) report(state, result);
   state.SetLabel(std::string(to_string(path)));
 }
-BENCHMARK(instructions)->DenseRange(0, static_cast<int>(all_simd_paths.size()) - 1)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(instructions)
+    ->DenseRange(0, static_cast<int>(all_simd_paths.size()) - 1)
+    ->UseManualTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

@@ -74,9 +74,12 @@ class PagedRun {
         threads_(num_threads(options.threads)),
         group_(inputs.num_query_heads / inputs.num_kv_heads()), channels_k_(inputs.head_size_k()),
         channels_v_(inputs.head_size_v()), value_stride_(round_up(channels_v_, kernel_.lanes)),
-        padded_k_(class_steps(channels_k_) * paged_score_classes),
-        form_(kernel_.form(inputs.key.dtype)),
-        value_form_(rounds_weights(options, inputs.value.dtype) ? ProductForm::pairs : ProductForm::floats),
+        form_(key_form(kernel_, inputs.key.dtype, inputs.value.dtype)),
+        rounds_weights_(rounds_weights(options, inputs.value.dtype)),
+        value_form_(form_ == ProductForm::tiles ? form_
+                    : rounds_weights_           ? ProductForm::pairs
+                                                : ProductForm::floats),
+        padded_k_(padded_channels(channels_k_, form_)),
         query_floats_(query_floats(padded_k_, form_)) {
     for (const std::vector<PagedItem>* items : {&plan.shared_items, &plan.items})
       for (const PagedItem& item : *items) {
@@ -123,6 +126,10 @@ class PagedRun {
   }
   bool reads_in_place(std::int64_t rows) const { return rows <= kernel_.sweep_rows; }
 
+  std::int64_t score_rows() const {
+    return std::max(kernel_.score_rows, sweep_rows_ * (form_ == ProductForm::tiles ? 2 : 1));
+  }
+
   void prepare(Scratch& scratch) const {
     scratch.query.resize(query_rows_ * query_floats_);
     scratch.arranged.resize(sweep_rows_ * query_floats_);
@@ -130,7 +137,7 @@ class PagedRun {
     scratch.converted.resize(16 * round_up(std::max(channels_k_, channels_v_), 16));
     scratch.keys.resize(paged_tile_tokens * padded_k_);
     scratch.values.resize(paged_tile_tokens * value_stride_);
-    scratch.scores.resize(std::max(kernel_.row_block, sweep_rows_) * paged_tile_tokens);
+    scratch.scores.resize(score_rows() * paged_tile_tokens);
     scratch.weighted.resize(plan_.max_head_rows * value_stride_);
     scratch.max.resize(plan_.max_head_rows);
     scratch.sum.resize(plan_.max_head_rows);
@@ -183,10 +190,16 @@ class PagedRun {
     return row;
   }
 
-  /// Where the block of rows with that row lies.
-  float* query_block(Scratch& scratch, std::int64_t head, std::int64_t rows, std::int64_t row) const {
-    const std::int64_t first = row / kernel_.row_block * kernel_.row_block;
-    return scratch.query.data() + (head * round_up(rows, kernel_.row_block) + first) * query_floats_;
+  /// Where the queries of a head begin.
+  float* queries(Scratch& scratch, std::int64_t head, std::int64_t rows) const {
+    return scratch.query.data() + head * round_up(rows, kernel_.row_block) * query_floats_;
+  }
+  /// Where a row of them begins.
+  float* query_row(Scratch& scratch, std::int64_t head, std::int64_t rows, std::int64_t row) const {
+    float* const first = queries(scratch, head, rows);
+    if (form_ == ProductForm::tiles) return first + row * query_floats_;
+    const std::int64_t in_block = row % kernel_.row_block;
+    return first + (row - in_block) * query_floats_ + in_block;
   }
 
   void load_queries(const PagedItem& item, std::int64_t rows, Scratch& scratch) const {
@@ -200,12 +213,12 @@ class PagedRun {
             __builtin_prefetch(next + channel);
         }
         if (kernel_.load_query(inputs_.query.data() + (scratch.result_row[row] + head * group_) * channels_k_, scale,
-                               channels_k_, form_, query_block(scratch, head, rows, row) + row % kernel_.row_block))
+                               channels_k_, form_, query_row(scratch, head, rows, row)))
           scratch.has_left_over = true;
       }
     if (!reads_in_place(rows)) return;
     for (std::int64_t head = 0; head < item.last_head - item.first_head; ++head)
-      kernel_.arrange_queries(query_block(scratch, head, rows, 0), rows, channels_k_, form_,
+      kernel_.arrange_queries(queries(scratch, head, rows), rows, channels_k_, form_,
                               scratch.arranged.data() + head * arranged_size(rows));
   }
 
@@ -281,13 +294,14 @@ class PagedRun {
 
   /// Converts the keys and values of a tile that several blocks of rows will use. Returns whether all V is finite.
   bool convert(const TileRows& tile, std::int64_t kv_head, Scratch& scratch) const {
-    const std::int64_t panel_size = paged_panel_tokens * padded_k_ / (form_ == ProductForm::pairs ? 2 : 1);
+    const std::int64_t panel_size = paged_panel_tokens * padded_k_ / (form_ == ProductForm::floats ? 1 : 2);
     for (std::int64_t panel = tile.first / paged_panel_tokens; panel * paged_panel_tokens < tile.last; ++panel)
       kernel_.load_keys(tile.keys.data() + panel * paged_panel_tokens, kv_head * key_.head_bytes, inputs_.key.dtype,
-                        channels_k_, scratch.keys.data() + panel * panel_size);
-    const bool in_pairs = value_form_ == ProductForm::pairs;
-    const std::int64_t first = in_pairs ? tile.first / 2 * 2 : tile.first;
-    const std::int64_t last = in_pairs ? round_up(tile.last, 2) : tile.last;
+                        form_, channels_k_, scratch.keys.data() + panel * panel_size);
+    const bool in_pairs = value_form_ != ProductForm::floats;
+    const std::int64_t keys_at_once = value_form_ == ProductForm::tiles ? paged_panel_tokens : in_pairs ? 2 : 1;
+    const std::int64_t first = tile.first / keys_at_once * keys_at_once;
+    const std::int64_t last = round_up(tile.last, keys_at_once);
     return kernel_.load_values(tile.values.data() + first, kv_head * value_.head_bytes, inputs_.value.dtype,
                                value_form_, last - first, channels_v_,
                                scratch.values.data() + (in_pairs ? first / 2 : first) * value_stride_, value_stride_);
@@ -314,10 +328,11 @@ class PagedRun {
       work.keys = scratch.keys.data();
       work.values = scratch.values.data();
       work.rows = rows;
-      work.query = query_block(scratch, head, rows, 0);
+      work.query = queries(scratch, head, rows);
       work.channels_k = padded_k_;
       work.form = form_;
       work.value_form = value_form_;
+      work.weights_are_exact = !rounds_weights_;
       work.score_scale = static_cast<float>(inputs_.scale);
       work.has_left_over = scratch.has_left_over;
       work.value_stride = value_stride_;
@@ -340,6 +355,7 @@ class PagedRun {
     work.query = scratch.arranged.data();
     work.form = form_;
     work.value_form = value_form_;
+    work.weights_are_exact = !rounds_weights_;
     work.score_scale = static_cast<float>(inputs_.scale);
     work.has_left_over = scratch.has_left_over;
     work.head_size_k = channels_k_;
@@ -409,7 +425,7 @@ class PagedRun {
     add("key_tile", threads, paged_tile_tokens * padded_k_);
     add("value_tile", threads, paged_tile_tokens * value_stride_);
     add("arranged_queries", threads, sweep_rows_ * query_floats_);
-    add("scores", threads, std::max(kernel_.row_block, sweep_rows_) * paged_tile_tokens);
+    add("scores", threads, score_rows() * paged_tile_tokens);
     add("scales", threads, sweep_rows_);
     add("partial_results", threads, plan_.max_head_rows * (value_stride_ + 2));
     add("split_results", 1, plan_.partial_rows * (channels_v_ + 2));
@@ -423,8 +439,10 @@ class PagedRun {
   const PagedKernel& kernel_;
   std::size_t threads_;
   std::int64_t group_, channels_k_, channels_v_, value_stride_;
-  std::int64_t padded_k_;  ///< channels of K rounded up to the classes
-  ProductForm form_, value_form_;
+  ProductForm form_;
+  bool rounds_weights_;
+  ProductForm value_form_;
+  std::int64_t padded_k_;  ///< padded_channels of K
   std::int64_t query_floats_;
   std::int64_t query_rows_ = 0;  ///< most (head, row) of an item, rows rounded up to blocks
   std::int64_t sweep_rows_ = 0;  ///< most (head, row) of an item that reads in place, rows rounded up to the lanes
@@ -452,7 +470,7 @@ void check_codecs(const AttentionInputs& inputs) {
 
 bool rounds_weights(const PagedOptions& options, DType value_dtype) {
   const PagedKernel& kernel = paged_kernel(options.simd.value_or(best_simd_path()));
-  return options.round_weights && kernel.form(value_dtype) == ProductForm::pairs;
+  return options.round_weights && kernel.has_pairs && value_dtype == DType::bf16;
 }
 
 PagedPlan plan_paged(const CommonAttentionMetadata& metadata, const AttentionShape& shape,

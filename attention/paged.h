@@ -15,9 +15,9 @@ namespace hybridkv {
 struct PagedOptions {
   std::int64_t threads = 1;          ///< >= 0; 0 = one per core. The result is the same bit for bit
   std::optional<SimdPath> simd = {}; ///< unset: the fastest of this processor. Paths differ in rounding
-  /// Weights are rounded to bf16 before they meet V of bf16, where the path has products of that type (avx512bf16), as
-  /// the kernels of engines do: twice the products in a cycle, for errors of up to 2^-9 of the largest |V| seen.
-  /// Their sum, so also the lse, is that of the weights before.
+  /// Weights are rounded to bf16 before they meet V of bf16, where the path has products of that type (avx512bf16,
+  /// amx), as the kernels of engines do: two or three times the products of weights in a cycle, for errors of up to
+  /// 2^-9 of the largest |V| seen. Their sum, so also the lse, is that of the weights before.
   bool round_weights = false;
 };
 

@@ -34,11 +34,24 @@ constexpr std::int64_t class_steps(std::int64_t channels) {
 /// values rounded to bf16, what that has left over, rounded, and what that has. The three are exact together, so that
 /// a query of bf16 needs the first alone. Weights and values in pairs: two keys, the first at an even place of the
 /// tile; weights are rounded to bf16, where PagedOptions::round_weights asks for it.
-enum class ProductForm { floats, pairs };
+/// Tiles are pairs that the processor multiplies as matrices (AMX): channels in their own order, rows of queries one
+/// after the other, a query and a weight that is to be exact in three parts as above.
+enum class ProductForm { floats, pairs, tiles };
 
-/// Floats of a row of queries. `channels`: rounded up to the classes.
+/// Channels of products in tiles: whole rows of them.
+constexpr std::int64_t tile_channels(std::int64_t head_size) { return (head_size + 31) / 32 * 32; }
+
+/// Rows of queries whose products are added in tiles side by side.
+inline constexpr std::int64_t paged_tile_rows = 32;
+
+/// Channels of queries and keys, those that are missing included.
+constexpr std::int64_t padded_channels(std::int64_t head_size, ProductForm form) {
+  return form == ProductForm::tiles ? tile_channels(head_size) : class_steps(head_size) * paged_score_classes;
+}
+
+/// Floats of a row of queries. `channels`: those that are missing included.
 constexpr std::int64_t query_floats(std::int64_t channels, ProductForm form) {
-  return form == ProductForm::pairs ? channels / 2 * 3 : channels;
+  return form == ProductForm::floats ? channels : channels / 2 * 3;
 }
 
 /// Rows of K and V that will be converted next.
@@ -53,13 +66,16 @@ struct PagedAhead {
 /// Rows of queries against one converted tile of keys and values, merged into the rows' running triples.
 struct PagedTile {
   std::int64_t rows = 0;
-  const float* query = nullptr;          ///< (block of row_block rows, channel, row), scaled, channels in class order
-  std::int64_t channels_k = 0;           ///< head_size_k rounded up to the classes; 0 where there is no channel
+  const float* query = nullptr;          ///< (block of row_block rows, channel, row), scaled, channels in class order;
+                                         ///< of tiles (row, part, channel)
+  std::int64_t channels_k = 0;           ///< padded_channels; 0 where there is no channel
   ProductForm form = ProductForm::floats;        ///< of queries and keys
-  ProductForm value_form = ProductForm::floats;  ///< of weights and values
+  ProductForm value_form = ProductForm::floats;  ///< of weights and values; tiles with tiles alone
+  bool weights_are_exact = false;        ///< of tiles: weights are not rounded
   float score_scale = 1;                 ///< of pairs of channels: scores are to be multiplied with it
   bool has_left_over = false;            ///< of pairs: some query is not one of bf16
-  const float* keys = nullptr;           ///< (panel, channel, key of the panel), channels in class order
+  const float* keys = nullptr;           ///< (panel, channel, key of the panel), channels in class order; of tiles
+                                         ///< (half of a panel, pair of channels, key), of which whole panels are used
   const float* values = nullptr;         ///< (key or pair of keys, value_stride), 0 beyond head_size_v
   std::int64_t value_stride = 0;         ///< head_size_v rounded up to the lanes
   bool values_are_finite = true;         ///< all of them
@@ -67,7 +83,7 @@ struct PagedTile {
   const std::int32_t* end = nullptr;     ///< (row) one more than the last; begin == end where it sees none
   float soft_cap = 0;                    ///< 0 = none
   PagedAhead ahead;
-  float* scores = nullptr;               ///< scratch (PagedKernel::row_block, paged_tile_tokens)
+  float* scores = nullptr;               ///< scratch (PagedKernel::score_rows, paged_tile_tokens)
   float* weighted = nullptr;             ///< (row, value_stride)
   float* max = nullptr;                  ///< (row)
   float* sum = nullptr;                  ///< (row)
@@ -81,6 +97,7 @@ struct PagedSweep {
   const float* query = nullptr;            ///< (head) as PagedKernel::arrange_queries leaves them
   ProductForm form = ProductForm::floats;  ///< of queries
   ProductForm value_form = ProductForm::floats;  ///< as in PagedTile; pairs only where V is of bf16
+  bool weights_are_exact = false;          ///< as in PagedTile
   float score_scale = 1;                   ///< as in PagedTile
   bool has_left_over = false;              ///< as in PagedTile
   std::int64_t head_size_k = 0, head_size_v = 0;
@@ -94,7 +111,7 @@ struct PagedSweep {
   const std::byte* const* next_key_rows = nullptr;            ///< of the next tile, where there is one
   std::int64_t next_first = 0, next_last = 0;                 ///< its keys that are seen
   float soft_cap = 0;                      ///< 0 = none
-  float* scores = nullptr;     ///< scratch (head, rows rounded up to the lanes, paged_tile_tokens)
+  float* scores = nullptr;     ///< scratch (head, rows rounded up to the lanes, paged_tile_tokens), of tiles twice that
   float* scale = nullptr;      ///< scratch (head, row)
   float* converted = nullptr;  ///< scratch (16, the larger head size rounded up to 16)
   std::int64_t value_stride = 0;           ///< head_size_v rounded up to the lanes
@@ -108,27 +125,31 @@ struct PagedKernel {
   std::int64_t lanes;      ///< floats of a vector
   std::int64_t row_block;  ///< most rows of queries that are kept in registers
   std::int64_t sweep_rows; ///< most rows for which reading in place beats converting
-
-  /// How keys of that type meet queries.
-  ProductForm (*form)(DType dtype);
+  std::int64_t score_rows; ///< most rows whose scores are kept
+  bool has_pairs;          ///< adds products of bf16 in pairs
+  bool has_tiles;          ///< and in tiles
 
   /// Converts a panel: row i of `head_size` channels becomes column i of (channel, paged_panel_tokens), the channels in
-  /// class order, 0 for those that are missing; in pairs half as many.
+  /// class order, 0 for those that are missing; in pairs half as many. Of tiles see PagedTile::keys.
   /// `rows` has paged_panel_tokens addresses; each element lies `offset_bytes` behind, of any alignment.
-  void (*load_keys)(const std::byte* const* rows, std::int64_t offset_bytes, DType dtype, std::int64_t head_size,
-                    float* panel);
+  /// Pre: of pairs and tiles, K is of bf16.
+  void (*load_keys)(const std::byte* const* rows, std::int64_t offset_bytes, DType dtype, ProductForm form,
+                    std::int64_t head_size, float* panel);
 
   /// Converts `count` rows of `head_size` channels to (row or pair of rows, stride), 0 behind the channels. Returns
-  /// whether all are finite. Pre: stride is head_size rounded up to the lanes; of pairs, V is of bf16, count is even.
+  /// whether all are finite. Pre: stride is head_size rounded up to the lanes; of pairs and tiles, which are the same
+  /// here, V is of bf16, count is even.
   bool (*load_values)(const std::byte* const* rows, std::int64_t offset_bytes, DType dtype, ProductForm form,
                       std::int64_t count, std::int64_t head_size, float* values, std::int64_t stride);
 
   /// A row of queries times `scale` in that form, in class order, 0 for the channels that are missing; of pairs without
-  /// the scale. Each goes row_block floats behind the one before. Returns whether anything is left over.
+  /// the scale. Each goes row_block floats behind the one before, of tiles in their own order one behind the other.
+  /// Returns whether anything is left over.
   bool (*load_query)(const float* from, float scale, std::int64_t head_size, ProductForm form, float* to);
 
   /// Arranges the queries of a head, blocks as `load_query` leaves them, for `sweep`: (vector of rows, step of four
   /// channels, row of the vector, channel of the step), 0 where there is no row. Behind pairs comes what is left over.
+  /// Of tiles: (step of 32 channels, part, pair of channels, row rounded up to fours).
   void (*arrange_queries)(const float* query, std::int64_t rows, std::int64_t head_size, ProductForm form,
                           float* arranged);
 
@@ -148,5 +169,8 @@ struct PagedKernel {
 
 /// Pre: is_available(path).
 const PagedKernel& paged_kernel(SimdPath path);
+
+/// How a kernel multiplies keys of a type with queries where values are of another: in tiles where both are of bf16.
+ProductForm key_form(const PagedKernel& kernel, DType key, DType value);
 
 }  // namespace hybridkv

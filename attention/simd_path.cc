@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "attention/amx.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -34,6 +36,7 @@ bool has_instructions(SimdPath path) {
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
              __builtin_cpu_supports("avx512vl");
     case SimdPath::avx512bf16: return has_instructions(SimdPath::avx512) && __builtin_cpu_supports("avx512bf16");
+    case SimdPath::amx: return has_instructions(SimdPath::avx512bf16) && may_use_amx();
   }
 #endif
   return path == SimdPath::plain;

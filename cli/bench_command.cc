@@ -197,11 +197,12 @@ void add_bench_command(CLI::App& app, CommandAction& action) {
       ->check(one_of({"full", "chunked"}))
       ->type_name("MODE");
   command->add_option("--simd", options->simd,
-                      "instructions of paged: plain, avx2, avx512 or avx512bf16 (default: the fastest)")
+                      "instructions of paged: plain, avx2, avx512, avx512bf16 or amx (default: the fastest)")
       ->check(offers({names_of(simd_path_names)}))
       ->type_name("PATH");
   command->add_option("--weights", options->weights,
-                      "rounded: to bf16 where paged multiplies with V of bf16 in pairs, as engines do (default); exact")
+                      "rounded: to bf16 where paged multiplies with V of bf16 in pairs or tiles, as engines do (default); "
+                      "exact")
       ->check(one_of({"rounded", "exact"}))
       ->type_name("MODE");
   command->add_option("--min-time", options->min_seconds, "seconds that a row runs at least (default: 0.5)")

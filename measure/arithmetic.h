@@ -36,7 +36,8 @@ constexpr Arithmetic float_arithmetic(SimdPath path) {
     case SimdPath::plain: return Arithmetic::fp32_plain;
     case SimdPath::avx2: return Arithmetic::fp32_avx2;
     case SimdPath::avx512:
-    case SimdPath::avx512bf16: return Arithmetic::fp32_avx512;
+    case SimdPath::avx512bf16:
+    case SimdPath::amx: return Arithmetic::fp32_avx512;
   }
   return Arithmetic::fp32_plain;
 }

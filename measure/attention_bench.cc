@@ -44,8 +44,9 @@ RowArithmetic arithmetic_of(const AttentionBenchSpec& spec) {
   }
   if (spec.backend != AttentionBackend::paged) return {Arithmetic::fp32_plain, Arithmetic::fp32_plain};
   const SimdPath path = spec.options.paged.simd.value_or(best_simd_path());
-  const bool keys_in_pairs = paged_kernel(path).form(spec.workload.dtype) == ProductForm::pairs;
-  return {keys_in_pairs ? Arithmetic::bf16_avx512 : float_arithmetic(path),
+  const ProductForm form = key_form(paged_kernel(path), spec.workload.dtype, spec.workload.dtype);
+  if (form == ProductForm::tiles) return {Arithmetic::bf16_tiles, Arithmetic::bf16_tiles};
+  return {form == ProductForm::pairs ? Arithmetic::bf16_avx512 : float_arithmetic(path),
           rounds_weights(spec) ? Arithmetic::bf16_avx512 : float_arithmetic(path)};
 }
 

@@ -2,36 +2,19 @@
 
 #include <cstdint>
 
-#if defined(__x86_64__) && defined(__linux__)
-#include <cpuid.h>
-#include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
+#include "attention/amx.h"
+#include "attention/wide_intrinsics.h"
 
 namespace hybridkv {
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
 
 namespace {
 
-/// Sizes of the tiles. Source: Intel's Software Developer's Manual, LDTILECFG, palette 1.
-struct alignas(64) TileSizes {
-  std::uint8_t palette = 1, start_row = 0;
-  std::uint8_t unused[14] = {};
-  std::uint16_t row_bytes[16] = {};
-  std::uint8_t rows[16] = {};
-};
-
-constexpr int tiles = 8, tile_rows = 16, tile_row_bytes = 64;
-
 /// Four sums of two tiles times two others: as much as eight tiles hold.
 __attribute__((target("amx-tile,amx-bf16"))) void multiply_tiles(std::int64_t steps) {
-  TileSizes sizes;
-  for (int tile = 0; tile < tiles; ++tile) {
-    sizes.row_bytes[tile] = tile_row_bytes;
-    sizes.rows[tile] = tile_rows;
-  }
+  AmxTileSizes sizes;
+  for (int tile = 0; tile < 8; ++tile) sizes.set(tile, AmxTileSizes::most_rows);
   keep(sizes);  // GCC 12 takes the next line for one that reads eight bytes of them
   _tile_loadconfig(&sizes);
   _tile_zero(0);
@@ -51,22 +34,12 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiply_tiles(std::int64_t st
   _tile_release();
 }
 
-bool may_use_tiles() {
-  constexpr unsigned int amx_bf16 = 1u << 22, amx_tile = 1u << 24;
-  unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || (edx & amx_bf16) == 0 || (edx & amx_tile) == 0)
-    return false;
-  constexpr long request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-}
-
 }  // namespace
 
 std::optional<PeakLoop> bf16_tile_loop() {
-  static const bool allowed = may_use_tiles();
-  if (!allowed) return std::nullopt;
-  constexpr double products_of_step = 4.0 * tile_rows * tile_rows * (tile_row_bytes / 2);
-  return PeakLoop{2 * products_of_step, &multiply_tiles};
+  if (!may_use_amx()) return std::nullopt;
+  constexpr std::int64_t rows = AmxTileSizes::most_rows;
+  return PeakLoop{2.0 * 4 * rows * rows * AmxTileSizes::most_row_bytes / 2, &multiply_tiles};
 }
 
 #else

@@ -6,8 +6,7 @@
 
 namespace hybridkv {
 
-/// The loop of products of tiles of bf16 (AMX). Asks the system for the registers of tiles, which it keeps from a
-/// process that does not ask (Linux: arch_prctl, ARCH_REQ_XCOMP_PERM); nothing where it refuses or there are none.
+/// The loop of products of tiles of bf16; nothing where may_use_amx() is false.
 std::optional<PeakLoop> bf16_tile_loop();
 
 }  // namespace hybridkv

@@ -268,6 +268,54 @@ TEST_CASE("edge: NaN and infinity reach only the tokens that see them") {
         }
 }
 
+TEST_CASE("law: what a token does not see changes no bit of its result, NaN and infinity included") {
+  for (const DType dtype : {DType::fp32, DType::bf16})
+    for (const std::int64_t head_size : {24, 64}) {
+      const Batch clean = long_batch(2, head_size);
+      const std::int64_t chunk = clean.metadata.query_start_loc[2], bad = 30, row = 6 * head_size;
+      const PagedCache clean_cache = lay_out(clean, {.dtype = dtype});
+      for (const PagedOptions& options : all_options(dtype)) {
+        CAPTURE(to_string(*options.simd));
+        CAPTURE(options.round_weights);
+        const AttentionOutput<float> expected = paged_attention(inputs_of(clean, clean_cache), options).output;
+        for (const float poison : {paged_nan, std::numeric_limits<float>::infinity()}) {
+          Batch batch = clean;
+          const std::int64_t slot = batch.metadata.slot_mapping[chunk + bad];
+          for (float& value : batch.value_slot(slot)) value = poison;
+          const PagedCache cache = lay_out(batch, {.dtype = dtype});
+          const AttentionOutput<float> result = paged_attention(inputs_of(batch, cache), options).output;
+          CHECK(same_words(std::span(result.out).first((chunk + bad) * row),
+                           std::span(expected.out).first((chunk + bad) * row)));
+          CHECK_FALSE(std::isfinite(result.out[(chunk + bad) * row]));
+        }
+      }
+    }
+}
+
+TEST_CASE("law: in tiles the parts of queries and weights make up for what bf16 drops") {
+  if (!is_available(SimdPath::amx)) {
+    MESSAGE("SKIPPED: this processor multiplies no tiles");
+    return;
+  }
+  for (const std::int64_t query_len : {1, 5, 40})
+    for (const std::int64_t head_size : {1, 31, 32, 33, 96, 130}) {
+      CAPTURE(query_len);
+      CAPTURE(head_size);
+      Batch batch = random_batch({.query_lens = {query_len}, .context_lens = {600}, .is_decode = {false},
+                                  .block_size = 24, .num_query_heads = 6, .num_kv_heads = 2,
+                                  .head_size_k = head_size, .head_size_v = head_size},
+                                 17);
+      const PagedCache cache = lay_out(batch, {.dtype = DType::bf16});
+      const auto error = [&](bool round_weights) {
+        const AttentionInputs inputs = inputs_of(batch, cache);
+        return largest_error(paged_attention(inputs, {1, SimdPath::amx, round_weights}).output,
+                             reference_attention(inputs));
+      };
+      CHECK(error(false) <= fp32_tolerance);
+      CHECK(error(true) > 10 * error(false));  // so that rounding would be seen
+    }
+}
+
 TEST_CASE("edge: infinity in the first key that a decode sees stays infinity, whatever lies beside it") {
   for (const std::int64_t context : {20, 21})
     for (const std::int64_t window : {7, 8}) {
@@ -350,7 +398,13 @@ TEST_CASE("edge: options that cannot be") {
   CHECK(parse_simd_path("avx2") == SimdPath::avx2);
   CHECK_FALSE(parse_simd_path("sse9").has_value());
   CHECK(is_available(SimdPath::plain));
-  for (const SimdPath path : available_simd_paths()) CHECK(parse_simd_path(to_string(path)) == path);
+  for (const SimdPath path : all_simd_paths) {
+    CHECK(parse_simd_path(to_string(path)) == path);
+    if (is_available(path)) continue;
+    MESSAGE("SKIPPED: no test here runs on ", to_string(path), ", which this processor does not have");
+    CHECK_THROWS_WITH_AS(paged_attention(inputs_of(batch, cache), {1, path}),
+                         doctest::Contains("paged attention: this processor has no"), InputError);
+  }
 }
 
 }  // namespace

@@ -83,11 +83,13 @@ TEST_CASE("law: what a row is measured against is the arithmetic of its kernel")
   for (const SimdPath path : available_simd_paths()) {
     spec.options.paged.simd = path;
     const Arithmetic floats = float_arithmetic(path);
-    const bool in_pairs = path == SimdPath::avx512bf16;
+    const Arithmetic of_bf16 = path == SimdPath::amx          ? Arithmetic::bf16_tiles
+                               : path == SimdPath::avx512bf16 ? Arithmetic::bf16_avx512
+                                                              : floats;
     spec.options.paged.round_weights = true;
-    CHECK(are(in_pairs ? Arithmetic::bf16_avx512 : floats, in_pairs ? Arithmetic::bf16_avx512 : floats));
-    spec.options.paged.round_weights = false;
-    CHECK(are(in_pairs ? Arithmetic::bf16_avx512 : floats, floats));
+    CHECK(are(of_bf16, of_bf16));
+    spec.options.paged.round_weights = false;  // in tiles exact weights travel as three of bf16
+    CHECK(are(of_bf16, path == SimdPath::amx ? of_bf16 : floats));
     spec.workload.dtype = DType::fp32;
     CHECK(are(floats, floats));
     spec.workload.dtype = DType::bf16;

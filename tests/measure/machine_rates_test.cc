@@ -5,6 +5,7 @@
 #include <chrono>
 #include <vector>
 
+#include "attention/amx.h"
 #include "measure/best_rate.h"
 #include "measure/machine_peak.h"
 #include "measure/streaming_read.h"
@@ -52,6 +53,7 @@ TEST_CASE("law: a machine computes by the instructions of its fastest path, and 
     CHECK(has(Arithmetic::fp64_plain));
     for (const SimdPath path : available_simd_paths()) CHECK(has(float_arithmetic(path)));
     CHECK(has(Arithmetic::bf16_avx512) == is_available(SimdPath::avx512bf16));
+    CHECK(has(Arithmetic::bf16_tiles) == may_use_amx());
   }
   for (const MachineRates::Read& read : rates.reads) CHECK(read.bytes_per_second > 0);
   CHECK(rates.reads.back().level == MemoryLevel::memory);

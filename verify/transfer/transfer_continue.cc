@@ -216,7 +216,7 @@ std::optional<LayerOutputs> decode(const RankMemory& memory, const Continuation&
   BackendOptions options;
   options.paged.threads = 0;
   // Products of bf16 add up in another order than those of other types; sides of two types are compared by one.
-  if (best_simd_path() == SimdPath::avx512bf16) options.paged.simd = SimdPath::avx512;
+  if (best_simd_path() > SimdPath::avx512) options.paged.simd = SimdPath::avx512;
   const GroupBatch batch{std::move(common), tensors.shape(), 0, {true}};
   const std::vector<float> key_new = new_rows(tokens, continuation, false, tensors.head_size_k());
   const std::vector<float> value_new =

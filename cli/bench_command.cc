@@ -201,8 +201,8 @@ void add_bench_command(CLI::App& app, CommandAction& action) {
       ->check(offers({names_of(simd_path_names)}))
       ->type_name("PATH");
   command->add_option("--weights", options->weights,
-                      "rounded: to bf16 where paged multiplies with V of bf16 in pairs or tiles, as engines do (default); "
-                      "exact")
+                      "rounded: to bf16 where paged multiplies with V of bf16 in pairs or tiles, as engines do "
+                      "(default); exact")
       ->check(one_of({"rounded", "exact"}))
       ->type_name("MODE");
   command->add_option("--min-time", options->min_seconds, "seconds that a row runs at least (default: 0.5)")

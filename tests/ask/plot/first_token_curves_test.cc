@@ -12,7 +12,7 @@ using namespace hybridkv;
 
 namespace {
 
-std::vector<CompareSetting> settings_of(const std::string& memory, const std::string& gpu = "H200") {
+std::vector<CompareSetting> clocked_settings(const std::string& memory, const std::string& gpu = "H200") {
   return compare_settings({parse_scenario(
       "model: Qwen3.5-4B\nengine: {release: [vllm-0.33, jenga], memory: " + memory +
           "}\nlimits: {max_model_len: 16k}\nsimulate:\n  clock: {gpu: " + gpu +
@@ -23,7 +23,7 @@ std::vector<CompareSetting> settings_of(const std::string& memory, const std::st
 }  // namespace
 
 TEST_CASE("law: a first token takes what a replay under that memory says, and no longer where more is found") {
-  const std::vector<CompareSetting> settings = settings_of("20 GiB");
+  const std::vector<CompareSetting> settings = clocked_settings("20 GiB");
   const FirstTokens curves = first_token_curves(settings);
   REQUIRE(curves.seconds.size() == 2);
   CHECK(curves.names[0] != curves.names[1]);
@@ -40,8 +40,8 @@ TEST_CASE("law: a first token takes what a replay under that memory says, and no
 }
 
 TEST_CASE("edge: too little memory is a gap, a GPU that nobody knows is refused") {
-  const FirstTokens curves = first_token_curves(settings_of("900 MiB"));
+  const FirstTokens curves = first_token_curves(clocked_settings("900 MiB"));
   CHECK_FALSE(curves.seconds[0].front().has_value());
   CHECK(curves.seconds[0].back().has_value());
-  CHECK_THROWS_AS(first_token_curves(settings_of("20 GiB", "H2000")), InputError);
+  CHECK_THROWS_AS(first_token_curves(clocked_settings("20 GiB", "H2000")), InputError);
 }

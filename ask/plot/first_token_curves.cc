@@ -11,18 +11,24 @@ namespace hybridkv {
 
 namespace {
 
-/// Mean seconds of one setting; sets the clock's label.
-std::optional<double> first_token_of(Scenario scenario, std::string& clock) {
+/// Nothing where it cannot be planned: whoever asks for the plan is told why.
+std::optional<AnyCache> planned_cache(const Scenario& scenario) {
   try {
-    const AnyCache cache = planned_caches(scenario).front();
-    const std::optional<TimedAnswer> timed = set_clock(scenario, cache);
-    clock = clock_label(timed.value().served);
-    const SimulateAnswer answer = simulate({scenario.simulate, {cache}, timed});
-    const ServedTimes& times = answer.caches.front().times.value();
-    return times.requests() > 0 ? std::optional(times.first_token.mean()) : std::nullopt;
-  } catch (const SpecError&) {
+    return planned_caches(scenario).front();
+  } catch (const InputError&) {
     return std::nullopt;
   }
+}
+
+/// Mean seconds of one setting; sets the clock's label.
+std::optional<double> first_token_of(Scenario scenario, std::string& clock) {
+  const std::optional<AnyCache> cache = planned_cache(scenario);
+  if (!cache) return std::nullopt;
+  const std::optional<TimedAnswer> timed = set_clock(scenario, *cache);
+  clock = clock_label(timed.value().served);
+  const SimulateAnswer answer = simulate({scenario.simulate, {*cache}, timed});
+  const ServedTimes& times = answer.caches.front().times.value();
+  return times.requests() > 0 ? std::optional(times.first_token.mean()) : std::nullopt;
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ struct Simd {
   static Vector exp2i(Vector v, Vector n) {
     return each([&](int i) {
       const auto shift = n.lane[i] == n.lane[i] ? static_cast<std::int32_t>(n.lane[i]) : 0;
-      return std::bit_cast<float>(std::bit_cast<std::uint32_t>(v.lane[i]) + (static_cast<std::uint32_t>(shift) << 23));
+      return bits_as<float>(bits_as<std::uint32_t>(v.lane[i]) + (static_cast<std::uint32_t>(shift) << 23));
     });
   }
   /// 0 where x < bound, else v.

@@ -1,6 +1,6 @@
-"""Puts the page together: pack.py ENGINE PAGE OUTPUT copies the folder PAGE to OUTPUT and writes engine.js beside it,
-which holds engine.js of the folder ENGINE with the page's worker, and engine.wasm, packed as one text: a page from disk
-may load scripts, but fetch nothing and start no worker from a file. unpack.js of the page reads it."""
+"""Puts the page together: pack.py ENGINE PAGE OUTPUT copies the folder PAGE to OUTPUT, slimmed, and writes engine.js
+beside it, which holds engine.js of the folder ENGINE with the page's worker, and engine.wasm, packed as one text: a
+page from disk may load scripts, but fetch nothing and start no worker from a file. unpack.js of the page reads it."""
 
 import base64
 import lzma
@@ -9,11 +9,23 @@ import shutil
 import sys
 
 
+def slim(text: str) -> str:
+    """Scripts and styles without indents and lines of comments: whoever wants to read them finds them in web/page."""
+    if any(line.count("`") % 2 for line in text.splitlines()):
+        raise SystemExit("a template over several lines would lose its indents")
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith(("//", "/*"))) + "\n"
+
+
 def main(engine: pathlib.Path, page: pathlib.Path, output: pathlib.Path) -> None:
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
     for file in sorted(page.iterdir()):
-        if file.name != "worker.js":
+        if file.name == "worker.js":
+            continue
+        if file.suffix in (".js", ".css"):
+            (output / file.name).write_text(slim(file.read_text()))
+        else:
             shutil.copyfile(file, output / file.name)
     script = (engine / "engine.js").read_text() + "\n" + (page / "worker.js").read_text()
     parts = [script.encode(), (engine / "engine.wasm").read_bytes()]

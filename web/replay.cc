@@ -64,10 +64,16 @@ std::string rates_answer(const Json& question) {
 std::string first_tokens_answer(const Json& question) {
   const FirstTokens curves = first_token_curves(PageQuestion(question).settings());
   Json settings = Json::array();
-  for (std::size_t i = 0; i < curves.names.size(); ++i)
-    settings.push_back({{"name", curves.names[i]}, {"seconds", json_of(curves.seconds[i])}});
+  for (std::size_t i = 0; i < curves.names.size(); ++i) {
+    Json seconds = Json::array(), overloaded = Json::array();
+    for (const FirstToken& one : curves.of[i]) {
+      seconds.push_back(one.seconds ? Json(*one.seconds) : Json(nullptr));
+      overloaded.push_back(one.overloaded);
+    }
+    settings.push_back({{"name", curves.names[i]}, {"seconds", seconds}, {"overloaded", overloaded}});
+  }
   return Json{{"memory_bytes", curves.memory_bytes}, {"memory_text", texts_of(curves.memory_bytes)},
-              {"settings", settings}, {"clock", curves.clock}}
+              {"settings", settings}, {"clocks", curves.clocks}}
       .dump();
 }
 

@@ -13,7 +13,8 @@ std::string simulate_answer(const nlohmann::ordered_json& question);
 std::string rates_answer(const nlohmann::ordered_json& question);
 
 /// How long a first token takes over memory, by the clock of "simulate.clock.gpu": {"memory_bytes", "memory_text",
-/// "settings": [{name, seconds}], "clock"}; null where nothing is known. Throws InputError as first_token_curves.
+/// "settings": [{name, seconds, overloaded}], "clocks"}; null where nothing is known. Throws InputError as
+/// first_token_curves.
 std::string first_tokens_answer(const nlohmann::ordered_json& question);
 
 }  // namespace hybridkv

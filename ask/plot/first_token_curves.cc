@@ -1,5 +1,7 @@
 #include "ask/plot/first_token_curves.h"
 
+#include <algorithm>
+
 #include "ask/plot/replay_curves.h"
 #include "ask/replay/planned_caches.h"
 #include "ask/replay/simulate.h"
@@ -20,15 +22,17 @@ std::optional<AnyCache> planned_cache(const Scenario& scenario) {
   }
 }
 
-/// Mean seconds of one setting; sets the clock's label.
-std::optional<double> first_token_of(Scenario scenario, std::string& clock) {
+/// Of one setting in one memory; adds the label of its clock where that is new.
+FirstToken first_token_of(Scenario scenario, std::vector<std::string>& clocks) {
   const std::optional<AnyCache> cache = planned_cache(scenario);
-  if (!cache) return std::nullopt;
+  if (!cache) return {};
   const std::optional<TimedAnswer> timed = set_clock(scenario, *cache);
-  clock = clock_label(timed.value().served);
+  const std::string clock = clock_label(timed.value().served);
+  if (std::find(clocks.begin(), clocks.end(), clock) == clocks.end()) clocks.push_back(clock);
   const SimulateAnswer answer = simulate({scenario.simulate, {*cache}, timed});
   const ServedTimes& times = answer.caches.front().times.value();
-  return times.requests() > 0 ? std::optional(times.first_token.mean()) : std::nullopt;
+  if (times.overloaded()) return {.seconds = std::nullopt, .overloaded = true};
+  return {.seconds = times.requests() > 0 ? std::optional(times.first_token.mean()) : std::nullopt};
 }
 
 }  // namespace
@@ -37,12 +41,12 @@ FirstTokens first_token_curves(const std::vector<CompareSetting>& settings) {
   FirstTokens curves{.memory_bytes = memories_around(settings.front().scenario.engine.memory_bytes)};
   for (const CompareSetting& setting : settings) {
     curves.names.push_back(setting.name);
-    std::vector<std::optional<double>>& seconds = curves.seconds.emplace_back(curves.memory_bytes.size());
+    std::vector<FirstToken>& of_setting = curves.of.emplace_back(curves.memory_bytes.size());
     if (engine_of(*setting.scenario.engine.rules).clock == nullptr) continue;
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
+    for (std::size_t i = 0; i < of_setting.size(); ++i) {
       Scenario scenario = setting.scenario;
       set_memory(scenario.engine, curves.memory_bytes[i]);
-      seconds[i] = first_token_of(scenario, curves.clock);
+      of_setting[i] = first_token_of(scenario, curves.clocks);
     }
   }
   return curves;

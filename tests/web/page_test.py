@@ -141,7 +141,7 @@ def test_times_to_the_first_token_where_a_gpu_gives_the_memory(tab, cli):
     assert times["memory_bytes"][3] == int(memory)
     assert abs(times["settings"][0]["seconds"][3] - mean) < 1e-5 * mean
     assert times["settings"][1]["seconds"] == [None] * 6
-    assert "median error" in times["clock"]
+    assert len(times["clocks"]) == 1
     assert tab.run("document.querySelectorAll('#times path.curve').length") == 2
     assert "median error" in tab.run("document.getElementById('times').textContent")
 

@@ -43,12 +43,12 @@ const replay = (() => {
     return charts.waterfall(total, parts);
   }
 
-  // Lines over memory: [{name, values, css}].
+  // Lines over memory: [{name, values, css}], and perhaps gaps: what stands where there is no value.
   function tableOverMemory(memoryText, lines, text, caption) {
     const head = memoryText.map((bytes) => make('th', { scope: 'col' }, bytes));
-    const line = ({ name, values, css }) => make('tr', {}, make('th', { scope: 'row' },
+    const line = ({ name, values, css, gaps }) => make('tr', {}, make('th', { scope: 'row' },
       make('span', { class: `swatch ${css}` }), name),
-    ...values.map((value) => make('td', {}, value === null ? '–' : text(value))));
+    ...values.map((value, i) => make('td', {}, value === null ? gaps?.[i] ?? '–' : text(value))));
     return make('div', { class: 'wide' }, make('table', { class: 'compare' }, make('caption', {}, caption),
       make('thead', {}, make('tr', {}, make('td'), ...head)), make('tbody', {}, ...lines.map(line))));
   }
@@ -69,10 +69,11 @@ const replay = (() => {
       vary: question.vary() }, 'replayer');
     if (number !== asked) return;
     if (times.error) show('times', errorText(times));
-    else if (!times.clock) show('times', make('p', { class: 'note' }, `Nobody measured these engines on ${gpuName}.`));
+    else if (!times.clocks.length) show('times', make('p', { class: 'note' }, `Nobody measured these engines on ${gpuName}.`));
     else show('times', make('h3', {}, 'How long a first token takes'), charts.firstTokens(times),
-      tableOverMemory(times.memory_text, settingLines(times.settings, 'seconds'), charts.secondsText,
-        `Mean, on ${gpuName}`), make('p', { class: 'note' }, `${times.clock}.`));
+      tableOverMemory(times.memory_text, settingLines(times.settings, 'seconds').map((line, i) => ({ ...line,
+        gaps: times.settings[i].overloaded.map((grows) => (grows ? 'queue grows' : null)) })), charts.secondsText,
+      `Mean, on ${gpuName}`), ...times.clocks.map((clock) => make('p', { class: 'note' }, `${clock}.`)));
   }
 
   function single(cache) {

@@ -25,23 +25,32 @@ std::vector<CompareSetting> clocked_settings(const std::string& memory, const st
 TEST_CASE("law: a first token takes what a replay under that memory says, and no longer where more is found") {
   const std::vector<CompareSetting> settings = clocked_settings("20 GiB");
   const FirstTokens curves = first_token_curves(settings);
-  REQUIRE(curves.seconds.size() == 2);
+  REQUIRE(curves.of.size() == 2);
   CHECK(curves.names[0] != curves.names[1]);
   CHECK(curves.memory_bytes == memories_around(std::int64_t{20} << 30));
-  CHECK(curves.clock.find("median error") != std::string::npos);
+  REQUIRE(curves.clocks.size() == 1);
+  CHECK(curves.clocks[0].find("median error") != std::string::npos);
   Scenario scenario = settings[0].scenario;
   const AnyCache cache = planned_caches(scenario).front();
   const auto timed = set_clock(scenario, cache);
   const SimulateAnswer alone = simulate({scenario.simulate, {cache}, timed});
-  CHECK(curves.seconds[0][whole_memory] == alone.caches[0].times->first_token.mean());
-  CHECK(curves.seconds[0].back().value() <= curves.seconds[0].front().value());
+  CHECK(curves.of[0][whole_memory].seconds == alone.caches[0].times->first_token.mean());
+  CHECK(curves.of[0].back().seconds.value() <= curves.of[0][whole_memory].seconds.value());
   // Nobody measured the other engine.
-  for (const std::optional<double>& seconds : curves.seconds[1]) CHECK_FALSE(seconds.has_value());
+  for (const FirstToken& one : curves.of[1]) CHECK(one == FirstToken{});
 }
 
 TEST_CASE("edge: too little memory is a gap, a GPU that nobody knows is refused") {
   const FirstTokens curves = first_token_curves(clocked_settings("900 MiB"));
-  CHECK_FALSE(curves.seconds[0].front().has_value());
-  CHECK(curves.seconds[0].back().has_value());
+  CHECK(curves.of[0].front() == FirstToken{});
+  CHECK(curves.of[0].back().seconds.has_value());
   CHECK_THROWS_AS(first_token_curves(clocked_settings("20 GiB", "H2000")), InputError);
+}
+
+TEST_CASE("golden: where more requests come than are served the queue grows, and no mean is said") {
+  std::vector<CompareSetting> settings = clocked_settings("20 GiB");
+  for (CompareSetting& setting : settings) setting.scenario.simulate.clock.rate = 1000;
+  const FirstTokens curves = first_token_curves(settings);
+  for (const FirstToken& one : curves.of[0]) CHECK((one.overloaded || one == FirstToken{}));
+  CHECK(curves.of[0].back().overloaded);
 }

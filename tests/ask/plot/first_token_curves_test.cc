@@ -12,11 +12,12 @@ using namespace hybridkv;
 
 namespace {
 
-std::vector<CompareSetting> clocked_settings(const std::string& memory, const std::string& gpu = "H200") {
+std::vector<CompareSetting> clocked_settings(const std::string& memory, const std::string& gpu = "H200",
+                                             int requests = 300) {
   return compare_settings({parse_scenario(
       "model: Qwen3.5-4B\nengine: {release: [vllm-0.33, jenga], memory: " + memory +
           "}\nlimits: {max_model_len: 16k}\nsimulate:\n  clock: {gpu: " + gpu +
-          "}\n  trace: {max_requests: 300, synthetic: {seed: 3}}\n",
+          "}\n  trace: {max_requests: " + std::to_string(requests) + ", synthetic: {seed: 3}}\n",
       "test")});
 }
 
@@ -48,8 +49,8 @@ TEST_CASE("edge: too little memory is a gap, a GPU that nobody knows is refused"
 }
 
 TEST_CASE("golden: where more requests come than are served the queue grows, and no mean is said") {
-  std::vector<CompareSetting> settings = clocked_settings("20 GiB");
-  for (CompareSetting& setting : settings) setting.scenario.simulate.clock.rate = 1000;
+  std::vector<CompareSetting> settings = clocked_settings("20 GiB", "H200", 2000);
+  for (CompareSetting& setting : settings) setting.scenario.simulate.clock.rate = 10;
   const FirstTokens curves = first_token_curves(settings);
   for (const FirstToken& one : curves.of[0]) CHECK((one.overloaded || one == FirstToken{}));
   CHECK(curves.of[0].back().overloaded);

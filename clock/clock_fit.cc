@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/parallel.h"
+#include "base/quantile.h"
 #include "clock/least_squares.h"
 
 namespace hybridkv {
@@ -20,14 +21,6 @@ constexpr double start_weight = 0.35;
 double softened(double residual) {
   const double scaled = residual / far_off;
   return std::copysign(far_off * std::sqrt(2 * (std::sqrt(1 + scaled * scaled) - 1)), residual);
-}
-
-/// The value of which a share lies below.
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  const auto at = std::min(values.size() - 1, static_cast<std::size_t>(share * static_cast<double>(values.size())));
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
-  return values[at];
 }
 
 /// What one number of a calibration multiplies, and the deviation of its logarithm among deployments.

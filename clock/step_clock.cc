@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 #include "clock/clock_constants.h"
 
@@ -161,9 +160,9 @@ StepParts StepClock::parts_of(const StepWorkload& work, const Coefficients& of) 
   parts[StepPart::linears] = taken(work.linears, gemm, memory);
   parts[StepPart::experts] = taken(work.experts, of[Coefficient::moe_eff], memory);
   parts[StepPart::vocabulary] = taken(work.vocabulary, gemm, memory);
-  for (const auto& [part, attention] : {std::pair{StepPart::attention_decode, work.attention_decode},
-                                        std::pair{StepPart::attention_prefill, work.attention_prefill}})
-    parts[part] = taken(attention, attention_share * gemm, attention_share * memory);
+  const double attention_gemm = attention_share * gemm, attention_memory = attention_share * memory;
+  parts[StepPart::attention_decode] = taken(work.attention_decode, attention_gemm, attention_memory);
+  parts[StepPart::attention_prefill] = taken(work.attention_prefill, attention_gemm, attention_memory);
   parts[StepPart::states] = taken(work.states, gemm, memory);
   parts[StepPart::scans] = work.scan_seconds;
   parts[StepPart::collectives] = work.allreduces * of[Coefficient::allreduce_us] * 1e-6 + work.link_seconds;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/line_reader.h"
+#include "base/quantile.h"
 
 namespace hybridkv {
 
@@ -39,12 +40,6 @@ std::optional<LoggedInterval> interval_in(std::string_view line, const RunTexts&
 struct LoggedSteps {
   std::vector<double> contexts, seconds;
 };
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 }  // namespace
 
@@ -76,10 +71,10 @@ std::vector<MeasuredShape> read_decode_log(const std::string& file, const RunTex
   std::vector<MeasuredShape> measured;
   for (const auto& [key, steps] : kinds) {
     const std::vector<ShapePart> parts{{.query = rules.drafts.rows(),
-                                        .context = std::llround(median_of(steps.contexts)),
+                                        .context = std::llround(quantile(steps.contexts, 0.5)),
                                         .drafts = rules.drafts.tokens,
                                         .count = key.first}};
-    measured.push_back({.shape = {shape_name(parts), parts}, .seconds = median_of(steps.seconds)});
+    measured.push_back({.shape = {shape_name(parts), parts}, .seconds = quantile(steps.seconds, 0.5)});
   }
   return measured;
 }

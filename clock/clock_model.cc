@@ -94,6 +94,7 @@ ClockModel clock_model(const ModelSpec& model, const EngineSpec& engine, const G
     clock.expert_parameters += routed;
     clock.dense_parameters += static_cast<double>(kind.counts.total()) - routed -
                               static_cast<double>(kind.counts[ParameterPart::embeddings]);
+    clock.shared_expert = clock.shared_expert || kind.counts[ParameterPart::shared_experts] > 0;
     if (routed > 0) clock.moe_layers = std::max(clock.moe_layers, kind.kind == "-" ? alone : cached);
   }
   clock.head_parameters = static_cast<double>(

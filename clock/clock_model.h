@@ -49,6 +49,7 @@ struct ClockModel {
   std::int64_t experts = 0;      ///< routed, of a layer
   std::int64_t experts_per_token = 0;
   std::int64_t moe_layers = 0;
+  bool shared_expert = false;         ///< beside the routed ones there is one that every token takes
   std::int64_t latent_layers = 0;     ///< of those with attention, the ones with latents
   double head_parameters = 0;    ///< hidden * vocabulary
   WeightFormat dense;

@@ -17,8 +17,14 @@ double taken(const OperatorWork& work, double flop_eff, double byte_eff) {
 }  // namespace
 
 double expert_launches(const ClockModel& model, const GpuSpeed& gpu) {
-  if (model.expert.bytes >= 1) return 1;
-  return gpu.fp4_flops > 0 && model.expert.type != ComputeType::bf16 ? fused_experts : unpacked_experts;
+  const double beside = model.shared_expert ? 1 : lone_experts;
+  if (model.expert.bytes >= 1) return beside;
+  return beside * (gpu.fp4_flops > 0 && model.expert.type != ComputeType::bf16 ? fused_experts : unpacked_experts);
+}
+
+double expert_peak_share(const ClockModel& model, const GpuSpeed& gpu) {
+  const bool unpacks = model.expert.bytes < 1 && model.expert.type == ComputeType::bf16;
+  return unpacks && gpu.fp4_flops > 0 ? unpacked_share : 1;
 }
 
 double scanned_token_seconds(const StateWork& layers, const GpuSpeed& gpu) {
@@ -62,7 +68,8 @@ StepWorkload StepClock::workload(const StepBatch& batch) const {
     const auto per_token = static_cast<double>(model_.experts_per_token);
     const double share = model_.expert_parameters / experts / gpus;
     const double all_rows = rows + batch.elsewhere_rows;
-    work.experts = {2 * share * per_token * all_rows / gpu_.flops(model_.expert.type),
+    const double peak = gpu_.flops(model_.expert.type) * expert_peak_share(model_, gpu_);
+    work.experts = {2 * share * per_token * all_rows / peak,
                     share * distinct_experts(experts, per_token, all_rows) * model_.expert.bytes / bandwidth};
   }
   const double head = model_.head_parameters / ranks;

@@ -126,8 +126,10 @@ class StepClock {
 /// Distinct experts of a layer that `tokens` tokens touch where each takes `per_token` of `experts` at random.
 double distinct_experts(double experts, double per_token, double tokens);
 
-/// Launches of a layer of experts, where one in fp8 or bf16 has 1.
+/// Launches of a layer of experts, where one in fp8 or bf16 beside a shared expert has 1.
 double expert_launches(const ClockModel& model, const GpuSpeed& gpu);
+/// The share of a GPU's peak that the tensor instructions of routed experts have.
+double expert_peak_share(const ClockModel& model, const GpuSpeed& gpu);
 
 /// Of a token of a prompt in the chunked scan of one of these layers.
 double scanned_token_seconds(const StateWork& layers, const GpuSpeed& gpu);

@@ -85,8 +85,11 @@ class TermList {
       const TermFactor expert =
           a_rank(model_.expert_parameters / experts, gpus(), "weights of one expert a layer on a GPU");
       const double rows = batch_.rows() + batch_.elsewhere_rows;
+      Factors reached{{of[Coefficient::moe_eff], "moe_eff"}};
+      if (const double share = expert_peak_share(model_, gpu_); share < 1)
+        reached.insert(reached.begin(), {share, "of it for what unpacks"});
       add_flops(StepPart::experts, {{2, ""}, expert, {taken, "experts of a row"}, {rows, "rows"}}, model_.expert.type,
-                {{of[Coefficient::moe_eff], "moe_eff"}});
+                std::move(reached));
       add_bytes(StepPart::experts, {expert, {distinct_experts(experts, taken, rows), "distinct experts"},
                                     {model_.expert.bytes, "bytes each"}});
     }

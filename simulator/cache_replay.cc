@@ -44,7 +44,7 @@ class DrivenReplay final : public CacheReplay {
  public:
   explicit DrivenReplay(const SimulationSpec& spec)
       : replica_(make_replica(spec)), trace_(spec.driver, {&replica_->replica()}) {
-    if (spec.driver.clock) uncached_.emplace(spec);
+    if (spec.driver.clock && spec.uncached) uncached_.emplace(spec);
   }
   void consume(const TraceBatch& batch) override {
     trace_.consume(batch);

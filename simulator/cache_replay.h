@@ -80,6 +80,7 @@ struct SimulationSpec {
   DriverSpec driver = {};
   bool losses = false;         ///< also books what is computed again to its causes; memory then grows with the trace
   bool counts_copies = false;  ///< Simulation::count_copies
+  bool uncached = true;        ///< by a clock: also what would be without any cache of prefixes, ReplayResult::uncached
   /// Where set, gets every request in the order in which they end, from one thread at a time, and what it lost where
   /// losses are asked for, else null.
   std::function<void(const RecordView&, const ReuseLoss*)> on_record = {};
@@ -94,7 +95,7 @@ struct ReplayResult {
   IndexStats index;
   std::optional<LossStats> losses;  ///< where they were asked for
   std::optional<ServedTimes> times;      ///< with a clock
-  std::optional<ServedTimes> uncached;   ///< with a clock: the same requests without any cache of prefixes
+  std::optional<ServedTimes> uncached;   ///< with a clock, where asked for: the same requests without a cache of prefixes
 };
 
 /// A cache under a trace.

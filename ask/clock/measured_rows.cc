@@ -50,6 +50,7 @@ TabledModel model_in(const CsvReader& row) {
   }
   work.dense_parameters = row.number("mixer_params") + row.number("dense_ffn_params") + row.number("router_params");
   work.moe_layers = row.whole("moe_layers");
+  work.shared_expert = row.whole("shared_intermediate") > 0;
   work.experts = row.whole("experts");
   work.experts_per_token = row.whole("experts_per_token");
   work.expert_parameters = row.number("params_per_expert") * static_cast<double>(work.experts * work.moe_layers);

@@ -42,6 +42,7 @@ SimulateAnswer simulate(const SimulateQuestion& question, const SimulateWatch& w
     SimulationSpec& one = sweep.simulations.emplace_back(SimulationSpec{.cache = cache, .driver = request.driver});
     check_replay(one);
     one.counts_copies = true;
+    one.uncached = question.uncached;
     if (i == 0) one.on_event = watch.on_event;
     if (i == 0) one.on_shape = watch.on_shape;
     one.on_record = [&to = listed[i], next = i == 0 ? watch.on_record : nullptr](const RecordView& record,

@@ -22,6 +22,7 @@ struct SimulateQuestion {
   SimulateRequest request;
   std::vector<AnyCache> caches;  ///< at least one, all of one index; names of their own tell them apart
   std::optional<TimedAnswer> timed;  ///< where the replay goes by a clock, set_clock
+  bool uncached = true;              ///< SimulationSpec::uncached
 };
 
 /// One request of a short trace.

@@ -27,6 +27,7 @@ inline ClockModel some_hybrid() {
   model.experts = 512;
   model.experts_per_token = 10;
   model.moe_layers = 40;
+  model.shared_expert = true;
   model.head_parameters = 1e9;
   return model;
 }

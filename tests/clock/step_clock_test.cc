@@ -191,4 +191,20 @@ TEST_CASE("edge: experts in four bits launch less where the GPU multiplies them,
   };
   CHECK(launches(blackwell, 4.5) < launches(blackwell, 8));
   CHECK(launches(some_gpu(), 4.5) > launches(some_gpu(), 8));
+  const double beside = launches(some_gpu(), 8);
+  model.shared_expert = false;
+  CHECK(launches(some_gpu(), 8) == beside / 2);
+}
+
+TEST_CASE("edge: experts that are unpacked multiply at a quarter of the peak of a GPU with products in four bits") {
+  GpuSpeed blackwell = some_gpu();
+  blackwell.fp4_flops = 9e15;
+  ClockModel model = some_hybrid();
+  model.expert = {.bytes = 0.5625, .type = ComputeType::bf16};
+  const auto seconds_of = [&](const GpuSpeed& gpu) {
+    return StepClock(model, {}, gpu, {}).workload(some_batch()).experts.flop_seconds;
+  };
+  CHECK(seconds_of(blackwell) == doctest::Approx(4 * seconds_of(some_gpu())));
+  model.expert.bytes = 2;
+  CHECK(seconds_of(blackwell) == doctest::Approx(seconds_of(some_gpu())));
 }

@@ -22,6 +22,7 @@ ClockModel random_model() {
     model.attention.push_back(
         {.layers = 3, .prefill_flops = 4e4, .decode_flops = 5e4, .token_bytes = 700, .window = 512});
   if (*rc::gen::arbitrary<bool>()) model.experts = model.moe_layers = 0;
+  model.shared_expert = *rc::gen::arbitrary<bool>();
   model.expert.bytes = *rc::gen::element(0.5625, 1.0, 2.0);
   model.expert.type = *rc::gen::element(ComputeType::bf16, ComputeType::fp8, ComputeType::fp4);
   model.dense.type = *rc::gen::element(ComputeType::bf16, ComputeType::fp8);
@@ -62,7 +63,9 @@ TEST_CASE("law: the terms of a step say of every part what the clock says") {
   CHECK(rc::check([] {
     const std::int64_t ranks = *rc::gen::element<std::int64_t>(1, 2, 4);
     const ClockSplit split{ranks, ranks * *rc::gen::element<std::int64_t>(1, 2)};
-    const StepClock clock(random_model(), split, some_gpu(), {});
+    GpuSpeed gpu = some_gpu();
+    if (*rc::gen::arbitrary<bool>()) gpu.fp4_flops = 9e15;
+    const StepClock clock(random_model(), split, gpu, {});
     const StepBatch batch = random_batch(clock);
     const std::vector<StepTerm> terms = step_terms(clock, batch);
     const StepParts derived = parts_of(terms), computed = clock.parts(batch);

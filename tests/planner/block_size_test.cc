@@ -188,7 +188,7 @@ TEST_CASE("law: the page holds the state, the block is a multiple of grain and k
 }
 
 TEST_CASE("law: the block never grows with the pack") {
-  CHECK(check_plans("block against pack", 2'000, SpecSize::real, [](const RandomSpecs& specs, const CachePlan& plan) {
+  CHECK(check_plans("block against pack", 500, SpecSize::real, [](const RandomSpecs& specs, const CachePlan& plan) {
     if (!attention_of(plan)) RC_DISCARD("no attention");
     std::int64_t last = std::numeric_limits<std::int64_t>::max();
     EngineSpec engine = specs.engine;

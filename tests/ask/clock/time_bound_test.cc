@@ -76,3 +76,14 @@ TEST_CASE("edge: a mean of other requests is no bound, and a closed loop has non
   CHECK(contains(refusal(scenario_of("driver: closed_loop, in_flight: 4, ", 1, "vllm-0.33", "")),
                  "leave --driver out"));
 }
+
+TEST_CASE("law: times are the same whether what would be without caching is asked for or not") {
+  Scenario timed = scenario_of("", 1, "vllm-0.33", "");
+  const std::vector<AnyCache> caches = planned_caches(timed);
+  const TimedAnswer clock = set_clock(timed, caches.front(), {.served = {.gpu = "H200"}});
+  const SimulateAnswer both = simulate({timed.simulate, caches, clock});
+  const SimulateAnswer alone = simulate({timed.simulate, caches, clock, false});
+  CHECK(both.caches.front().uncached.has_value());
+  CHECK_FALSE(alone.caches.front().uncached.has_value());
+  CHECK(*alone.caches.front().times == *both.caches.front().times);
+}

@@ -21,8 +21,9 @@ replaced by further ones; those of equivalent.json, shown there to change nothin
   tests/mutants/run.py --check                only whether every FROM is in the tree exactly once
   tests/mutants/run.py --random 300 --seed 29 draws its own, over all rooms with tests or those of --room
 
-It needs git, cmake, ninja and a compiler, and about an hour on two cores, most of which is the build. A run that was
-interrupted goes on where it was, as long as no file of the tree has changed; survivors are run again.
+It needs git, cmake, ninja and a compiler, and about an hour on two cores. A run that was interrupted goes on where it
+was, as long as no file of the tree has changed; survivors are run again. With --survivors tests may have changed: what
+was killed on the same sources stays so, and only what survived is asked again.
 
 The last line is the score. Exit codes: 0 all were killed, 1 one survived, 2 the list is wrong, the tree does
 not build or a test fails without any mutant, 4 a program is missing, 130 interrupted.
@@ -183,8 +184,7 @@ def built_draw(files, work, arguments):
     rooms = set(arguments.room) or rooms_with_tests()
     left_out = {entry["id"] for entry in read_equivalent()}
     order = draw.drawn_of(files, rooms, arguments.seed, left_out)
-    sources = {name: content for name, content in files.items() if not name.startswith("tests/")}
-    dropped_path = work / f"dropped-{tree_key_of(sources)}.txt"
+    dropped_path = work / f"dropped-{keys_of(files)[0]}.txt"
     dropped = set(dropped_path.read_text().split()) if dropped_path.is_file() else set()
     drawn, wanted = [], arguments.random
     while True:
@@ -349,12 +349,18 @@ def kill_group(started):
         pass
 
 
-def read_killed(path, tree_key):
-    """By id: what was killed on this very tree."""
+def keys_of(files):
+    """Of the sources that mutants are drawn from, and of the tests that judge them."""
+    tests = {name: content for name, content in files.items() if name.startswith("tests/")}
+    return tree_key_of({name: files[name] for name in files if name not in tests}), tree_key_of(tests)
+
+
+def read_killed(path, key):
+    """By id: what was killed on a tree whose key begins so."""
     killed = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
         fields = line.split("\t")
-        if len(fields) == 5 and fields[0] == tree_key and fields[2] == "killed":
+        if len(fields) == 5 and fields[0].startswith(key) and fields[2] == "killed":
             killed[fields[1]] = fields[1:]
     return killed
 
@@ -397,11 +403,13 @@ def run(mutants, arguments):
     else:
         chosen = chosen_of(mutants, arguments)
         folder = built_list(mutants, chosen, files, work, arguments)
-    results_path, tree_key = work / "results.tsv", tree_key_of(files)
-    results = {} if arguments.again else read_killed(results_path, tree_key)
+    results_path, (sources_key, tests_key) = work / "results.tsv", keys_of(files)
+    tree_key = f"{sources_key}-{tests_key}"
+    results = {} if arguments.again else read_killed(results_path, sources_key if arguments.survivors else tree_key)
     left = [mutant for mutant in chosen if mutant["id"] not in results]
     if len(left) < len(chosen):
-        print(f"{len(chosen) - len(left)} were killed before, on this very tree; --again runs them, too", flush=True)
+        where = "on the same sources" if arguments.survivors else "on this very tree"
+        print(f"{len(chosen) - len(left)} were killed before, {where}; --again runs them, too", flush=True)
     ids = {mutant["number"]: mutant["id"] for mutant in mutants}
     places = {mutant["id"]: f"{place_of(mutant)}: {mutant['breaks']}" for mutant in chosen if "line" in mutant}
     numbering = hashlib.sha256(json.dumps([tree_key, ids]).encode()).hexdigest()[:16]
@@ -453,7 +461,10 @@ def arguments_of():
                         help="scratch folder, kept for the next call (default: %(default)s)")
     parser.add_argument("--jobs", type=at_least_one, help="compilers at a time (default: as many as ninja takes)")
     parser.add_argument("--parallel", type=at_least_one, default=1, help="mutants at a time (default: 1)")
-    parser.add_argument("--again", action="store_true", help="run those found killed before, too")
+    again = parser.add_mutually_exclusive_group()
+    again.add_argument("--again", action="store_true", help="run those found killed before, too")
+    again.add_argument("--survivors", action="store_true",
+                       help="run those alone that no test has killed on these sources, whatever tests there were")
     parser.add_argument("--check", action="store_true", help="only check the list against the tree")
     return parser.parse_args()
 

@@ -310,8 +310,9 @@ def blamed_of(said, mutants):
         said_before = said[:said.find(error)].rsplit("\nFAILED: ", 1)[-1].split("\n")[-12:]
         nearest = None
         for line in [first, *rest.split("\n"), *said_before]:
-            place = re.search(r"(\w+/\w+\.cc):(\d+)", line)
-            for mutant in by_file.get(place[1], []) if place else []:
+            place = re.search(r"([\w./-]+\.cc):(\d+)", line)
+            there = next((name for name in by_file if f"/{place[1]}".endswith(f"/{name}")), None) if place else None
+            for mutant in by_file.get(there, []):
                 distance = max(0, mutant["lines"][0] - int(place[2]) + 1, int(place[2]) - 1 - mutant["lines"][1])
                 if nearest is None or distance < nearest[0]:
                     nearest = (distance, mutant["id"])

@@ -122,6 +122,8 @@ class Drawn(unittest.TestCase):
         self.assertEqual(draw.blamed_of("/x/y.h:3:1: error: no\n/x/base/a.cc:10:9: required\n", mutants), {"base-2"})
         self.assertEqual(draw.blamed_of("/x/base/a.cc:200:3: error: no\n", mutants), {"base-2"})
         self.assertEqual(draw.blamed_of("ninja: stopped\n", mutants), set())
+        deep = [{"id": "base-3", "file": "base/few/a.cc", "lines": (7, 7)}, *mutants]
+        self.assertEqual(draw.blamed_of("/x/base/few/a.cc:8:3: error: no\n", deep), {"base-3"})
 
 
 class Listed(unittest.TestCase):

@@ -249,18 +249,19 @@ class Interrupted(Exception):
 class Steps:
     """Runs steps, and ends those that run when the user does."""
 
-    def __init__(self, path, ids):
+    def __init__(self, path, ids, helpers_key):
         self.lock, self.locks, self.running, self.stopped = threading.Lock(), {}, set(), False
-        self.path, self.ids = path, ids  # by number
+        self.path, self.ids, self.helpers_key = path, ids, helpers_key  # ids by number
         self.known = json.loads(path.read_text()) if path.is_file() else {}
 
     def without(self, asked, command_of):
         """[seconds, ids that are reached] of something asked where there is no mutant, tried when first wanted."""
         name = "/".join(str(part) for part in (asked[0], asked[1].name))
+        key = f"{name} {asked_key_of(asked[1], self.helpers_key)}"
         with self.lock:
             own = self.locks.setdefault(name, threading.Lock())
         with own:
-            if name not in self.known:
+            if key not in self.known:
                 began = time.monotonic()
                 with tempfile.NamedTemporaryFile("r", prefix="hybridkv-reached-") as reached:
                     for _ in range(2):  # as where a mutant is noticed: a busy machine may fail a test now and then
@@ -274,9 +275,9 @@ class Steps:
                 reached_ids = sorted(self.ids[number] for number in numbers if number in self.ids)
                 entry = [time.monotonic() - began, reached_ids]
                 with self.lock:
-                    self.known[name] = entry
+                    self.known[key] = entry
                     self.path.write_text(json.dumps(self.known))
-            return self.known[name]
+            return self.known[key]
 
     def noticed(self, mutant, asked, command_of):
         """What a step says that notices a mutant, else nothing; only what reaches it is asked, what is quick first."""
@@ -355,6 +356,18 @@ def keys_of(files):
     return tree_key_of({name: files[name] for name in files if name not in tests}), tree_key_of(tests)
 
 
+def helpers_key_of(files):
+    """Of what tests share: all that stands beside the files of tests."""
+    return tree_key_of({name: files[name] for name in files
+                        if name.startswith("tests/") and not name.startswith("tests/mutants/")
+                        and not name.endswith(("_test.cc", "_test.py"))})
+
+
+def asked_key_of(path, helpers_key):
+    """Of a file of tests and what it shares with others; of a command, which needs none of them, nothing."""
+    return tree_key_of({str(path): path.read_bytes() + helpers_key.encode()}) if path.is_file() else "-"
+
+
 def read_killed(path, key):
     """By id: what was killed on a tree whose key begins so."""
     killed = {}
@@ -412,8 +425,8 @@ def run(mutants, arguments):
         print(f"{len(chosen) - len(left)} were killed before, {where}; --again runs them, too", flush=True)
     ids = {mutant["number"]: mutant["id"] for mutant in mutants}
     places = {mutant["id"]: f"{place_of(mutant)}: {mutant['breaks']}" for mutant in chosen if "line" in mutant}
-    numbering = hashlib.sha256(json.dumps([tree_key, ids]).encode()).hexdigest()[:16]
-    steps = Steps(work / f"without-{numbering}.json", ids)
+    numbering = hashlib.sha256(json.dumps([sources_key, ids]).encode()).hexdigest()[:16]
+    steps = Steps(work / f"without-{numbering}.json", ids, helpers_key_of(files))
     pool = ThreadPoolExecutor(arguments.parallel)
     try:
         with results_path.open("a", encoding="utf-8") as log:

@@ -296,7 +296,8 @@ def drawn_of(files, rooms, seed, left_out):
 
 
 def blamed_of(said, mutants):
-    """The ids of those mutants for which a compiler stopped: that of the line it names, else the nearest in the file.
+    """The ids of those mutants for which a compiler, or the assembler behind it, stopped: that of the line it names,
+    else the nearest in the file.
 
     Every file has a line more than its source, at its top.
     """
@@ -304,13 +305,14 @@ def blamed_of(said, mutants):
     for mutant in mutants:
         by_file.setdefault(mutant["file"], []).append(mutant)
     blamed = set()
-    for error in re.split(r"(?m)^(?=\S+:\d+:\d+: (?:fatal )?error: )", said)[1:]:
+    for error in re.split(r"(?m)^(?=\S+:\d+:(?:\d+: (?:fatal )?error| Error): )", said)[1:]:
         first, rest = error.split("\n", 1)
         said_before = said[:said.find(error)].rsplit("\nFAILED: ", 1)[-1].split("\n")[-12:]
         nearest = None
         for line in [first, *rest.split("\n"), *said_before]:
-            place = re.search(r"(\w+/\w+\.cc):(\d+)", line)
-            for mutant in by_file.get(place[1], []) if place else []:
+            place = re.search(r"([\w./-]+\.cc):(\d+)", line)
+            there = next((name for name in by_file if f"/{place[1]}".endswith(f"/{name}")), None) if place else None
+            for mutant in by_file.get(there, []):
                 distance = max(0, mutant["lines"][0] - int(place[2]) + 1, int(place[2]) - 1 - mutant["lines"][1])
                 if nearest is None or distance < nearest[0]:
                     nearest = (distance, mutant["id"])

@@ -21,8 +21,9 @@ replaced by further ones; those of equivalent.json, shown there to change nothin
   tests/mutants/run.py --check                only whether every FROM is in the tree exactly once
   tests/mutants/run.py --random 300 --seed 29 draws its own, over all rooms with tests or those of --room
 
-It needs git, cmake, ninja and a compiler, and about an hour on two cores, most of which is the build. A run that was
-interrupted goes on where it was, as long as no file of the tree has changed; survivors are run again.
+It needs git, cmake, ninja and a compiler, and about an hour on two cores. A run that was interrupted goes on where it
+was, as long as no file of the tree has changed; survivors are run again. With --survivors tests may have changed: what
+was killed on the same sources stays so, and only what survived is asked again.
 
 The last line is the score. Exit codes: 0 all were killed, 1 one survived, 2 the list is wrong, the tree does
 not build or a test fails without any mutant, 4 a program is missing, 130 interrupted.
@@ -183,8 +184,7 @@ def built_draw(files, work, arguments):
     rooms = set(arguments.room) or rooms_with_tests()
     left_out = {entry["id"] for entry in read_equivalent()}
     order = draw.drawn_of(files, rooms, arguments.seed, left_out)
-    sources = {name: content for name, content in files.items() if not name.startswith("tests/")}
-    dropped_path = work / f"dropped-{tree_key_of(sources)}.txt"
+    dropped_path = work / f"dropped-{keys_of(files)[0]}.txt"
     dropped = set(dropped_path.read_text().split()) if dropped_path.is_file() else set()
     drawn, wanted = [], arguments.random
     while True:
@@ -249,18 +249,19 @@ class Interrupted(Exception):
 class Steps:
     """Runs steps, and ends those that run when the user does."""
 
-    def __init__(self, path, ids):
+    def __init__(self, path, ids, helpers_key):
         self.lock, self.locks, self.running, self.stopped = threading.Lock(), {}, set(), False
-        self.path, self.ids = path, ids  # by number
+        self.path, self.ids, self.helpers_key = path, ids, helpers_key  # ids by number
         self.known = json.loads(path.read_text()) if path.is_file() else {}
 
     def without(self, asked, command_of):
         """[seconds, ids that are reached] of something asked where there is no mutant, tried when first wanted."""
         name = "/".join(str(part) for part in (asked[0], asked[1].name))
+        key = f"{name} {asked_key_of(asked[1], self.helpers_key)}"
         with self.lock:
             own = self.locks.setdefault(name, threading.Lock())
         with own:
-            if name not in self.known:
+            if key not in self.known:
                 began = time.monotonic()
                 with tempfile.NamedTemporaryFile("r", prefix="hybridkv-reached-") as reached:
                     for _ in range(2):  # as where a mutant is noticed: a busy machine may fail a test now and then
@@ -274,9 +275,9 @@ class Steps:
                 reached_ids = sorted(self.ids[number] for number in numbers if number in self.ids)
                 entry = [time.monotonic() - began, reached_ids]
                 with self.lock:
-                    self.known[name] = entry
+                    self.known[key] = entry
                     self.path.write_text(json.dumps(self.known))
-            return self.known[name]
+            return self.known[key]
 
     def noticed(self, mutant, asked, command_of):
         """What a step says that notices a mutant, else nothing; only what reaches it is asked, what is quick first."""
@@ -349,12 +350,30 @@ def kill_group(started):
         pass
 
 
-def read_killed(path, tree_key):
-    """By id: what was killed on this very tree."""
+def keys_of(files):
+    """Of the sources that mutants are drawn from, and of the tests that judge them."""
+    tests = {name: content for name, content in files.items() if name.startswith("tests/")}
+    return tree_key_of({name: files[name] for name in files if name not in tests}), tree_key_of(tests)
+
+
+def helpers_key_of(files):
+    """Of what tests share: all that stands beside the files of tests."""
+    return tree_key_of({name: files[name] for name in files
+                        if name.startswith("tests/") and not name.startswith("tests/mutants/")
+                        and not name.endswith(("_test.cc", "_test.py"))})
+
+
+def asked_key_of(path, helpers_key):
+    """Of a file of tests and what it shares with others; of a command, which needs none of them, nothing."""
+    return tree_key_of({str(path): path.read_bytes() + helpers_key.encode()}) if path.is_file() else "-"
+
+
+def read_killed(path, key):
+    """By id: what was killed on a tree whose key begins so."""
     killed = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
         fields = line.split("\t")
-        if len(fields) == 5 and fields[0] == tree_key and fields[2] == "killed":
+        if len(fields) == 5 and fields[0].startswith(key) and fields[2] == "killed":
             killed[fields[1]] = fields[1:]
     return killed
 
@@ -397,15 +416,17 @@ def run(mutants, arguments):
     else:
         chosen = chosen_of(mutants, arguments)
         folder = built_list(mutants, chosen, files, work, arguments)
-    results_path, tree_key = work / "results.tsv", tree_key_of(files)
-    results = {} if arguments.again else read_killed(results_path, tree_key)
+    results_path, (sources_key, tests_key) = work / "results.tsv", keys_of(files)
+    tree_key = f"{sources_key}-{tests_key}"
+    results = {} if arguments.again else read_killed(results_path, sources_key if arguments.survivors else tree_key)
     left = [mutant for mutant in chosen if mutant["id"] not in results]
     if len(left) < len(chosen):
-        print(f"{len(chosen) - len(left)} were killed before, on this very tree; --again runs them, too", flush=True)
+        where = "on the same sources" if arguments.survivors else "on this very tree"
+        print(f"{len(chosen) - len(left)} were killed before, {where}; --again runs them, too", flush=True)
     ids = {mutant["number"]: mutant["id"] for mutant in mutants}
     places = {mutant["id"]: f"{place_of(mutant)}: {mutant['breaks']}" for mutant in chosen if "line" in mutant}
-    numbering = hashlib.sha256(json.dumps([tree_key, ids]).encode()).hexdigest()[:16]
-    steps = Steps(work / f"without-{numbering}.json", ids)
+    numbering = hashlib.sha256(json.dumps([sources_key, ids]).encode()).hexdigest()[:16]
+    steps = Steps(work / f"without-{numbering}.json", ids, helpers_key_of(files))
     pool = ThreadPoolExecutor(arguments.parallel)
     try:
         with results_path.open("a", encoding="utf-8") as log:
@@ -453,7 +474,10 @@ def arguments_of():
                         help="scratch folder, kept for the next call (default: %(default)s)")
     parser.add_argument("--jobs", type=at_least_one, help="compilers at a time (default: as many as ninja takes)")
     parser.add_argument("--parallel", type=at_least_one, default=1, help="mutants at a time (default: 1)")
-    parser.add_argument("--again", action="store_true", help="run those found killed before, too")
+    again = parser.add_mutually_exclusive_group()
+    again.add_argument("--again", action="store_true", help="run those found killed before, too")
+    again.add_argument("--survivors", action="store_true",
+                       help="run those alone that no test has killed on these sources, whatever tests there were")
     parser.add_argument("--check", action="store_true", help="only check the list against the tree")
     return parser.parse_args()
 

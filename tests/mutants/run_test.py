@@ -118,9 +118,12 @@ class Drawn(unittest.TestCase):
                                                                          "lines": (9, 10)}]
         self.assertEqual(draw.blamed_of("/x/base/a.cc:8:3: error: no\n", mutants), {"base-1"})
         self.assertEqual(draw.blamed_of("/x/base/a.cc:11:3: error: no\n", mutants), {"base-2"})
+        self.assertEqual(draw.blamed_of("/x/base/a.cc:8: Error: no operand\n", mutants), {"base-1"})
         self.assertEqual(draw.blamed_of("/x/y.h:3:1: error: no\n/x/base/a.cc:10:9: required\n", mutants), {"base-2"})
         self.assertEqual(draw.blamed_of("/x/base/a.cc:200:3: error: no\n", mutants), {"base-2"})
         self.assertEqual(draw.blamed_of("ninja: stopped\n", mutants), set())
+        deep = [{"id": "base-3", "file": "base/few/a.cc", "lines": (7, 7)}, *mutants]
+        self.assertEqual(draw.blamed_of("/x/base/few/a.cc:8:3: error: no\n", deep), {"base-3"})
 
 
 class Listed(unittest.TestCase):
@@ -174,7 +177,11 @@ class Run(unittest.TestCase):
         entry = {"id": survivors[0][0], "file": "base/age.cc", "line": "return years >= 18;", "change": ">= -> >",
                  "why": "for this test alone"}
         self.write("tests/base/age_test.cc", TREE["tests/base/age_test.cc"].replace(WEAK, EDGE))
+        less = self.ask(*asked, "--survivors")
+        self.assertIn("1 were killed before, on the same sources", less.stdout, less.stderr)
+        self.assertIn("score: 2 of 2 mutants killed, 100.0 %", less.stdout)
         strong = self.ask(*asked)
+        self.assertIn("1 were killed before, on this very tree", strong.stdout)  # the other one under another test
         self.assertEqual(strong.returncode, 0, strong.stdout + strong.stderr)
         self.assertIn("score: 2 of 2 mutants killed, 100.0 %", strong.stdout)
         again = self.ask(*asked)

@@ -1,6 +1,8 @@
 """A copy of the tree with mutants behind switches, and its build."""
 
 import hashlib
+import os
+import shlex
 import shutil
 import subprocess
 import time
@@ -109,7 +111,8 @@ def build(copy, rooms, jobs, log_path):
     folder = copy / "build" / "release"  # as a user builds, so that a compiler cache knows most files
     targets = ["hybridkv"] + [f"{room}_tests" for room in sorted(rooms)]
     commands = [["cmake", "--preset", "release", "-DHYBRIDKV_BUILD_BENCH=OFF",
-                 f"-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES={copy / HARDENED}"],
+                 f"-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES={copy / HARDENED}",
+                 *shlex.split(os.environ.get("HYBRIDKV_CMAKE_FLAGS", ""))],  # as test.sh takes them
                 ["ninja", "-k0", "-C", str(folder), *([f"-j{jobs}"] if jobs else []), *targets]]
     began = time.monotonic()
     print(f"building {', '.join(targets)}; follow it in {log_path}", flush=True)

@@ -121,5 +121,9 @@ const unpack = (() => {
     return out;
   }
 
-  return (base64, size) => bytesOf(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)), size);
+  return (base64, size) => {
+    const text = atob(base64), data = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; ++i) data[i] = text.charCodeAt(i); // Uint8Array.from takes 20 times as long
+    return bytesOf(data, size);
+  };
 })();

@@ -77,22 +77,21 @@ std::vector<double> rates_of(const ClockOptions& options) {
 
 namespace {
 
-/// The first of the flags that was given, but for --gpu; null where none was.
-const char* flag_beside_gpu(const ClockOptions& options) {
+/// Throws InputError for a flag that says how a GPU is asked where none is named.
+void refuse_without_gpu(const ClockOptions& options, bool is_named) {
+  if (is_named) return;
   for (const auto& [flag, given] : {std::pair{"--gpus", options.gpus != 0},
                                     {"--clock", !options.clock.empty()},
                                     {"--ttft", !options.ttft.empty()},
                                     {"--tpot", !options.tpot.empty()},
                                     {"--rate", !options.rate.empty()},
                                     {"--price", !options.price.empty()}})
-    if (given) return flag;
-  return nullptr;
+    if (given) throw InputError(fmt::format("{} belongs to a replay by a clock; say on what by --gpu NAME", flag));
 }
 
 void lay_over(TimedQuestion& question, const ClockOptions& options) {
   if (!options.gpu.empty()) question.served.gpu = options.gpu;
-  if (const char* const flag = flag_beside_gpu(options); flag && !question.is_asked())
-    throw InputError(fmt::format("{} belongs to a replay by a clock; say on what by --gpu NAME", flag));
+  refuse_without_gpu(options, question.is_asked());
   if (options.gpus != 0) question.served.gpus = options.gpus;
   if (!options.clock.empty()) question.served.file = options.clock;
   if (!options.ttft.empty()) question.limits.first_token = duration_of("--ttft", options.ttft);
@@ -104,8 +103,7 @@ void lay_over(TimedQuestion& question, const ClockOptions& options) {
 }  // namespace
 
 void refuse_clock(const ClockOptions& options) {
-  if (const char* const flag = flag_beside_gpu(options); flag && options.gpu.empty())
-    throw InputError(fmt::format("{} belongs to a replay by a clock; say on what by --gpu NAME", flag));
+  refuse_without_gpu(options, !options.gpu.empty());
   if (!options.gpu.empty())
     throw InputError("--gpu needs a model, whose steps take time; name a SCENARIO or give --model");
 }

@@ -209,6 +209,17 @@ int row() { return any(std::vector<char>(8)) ? 1 : 10; }
         noticed = self.ask("--random", "1", "--room", "layout")
         self.assertRegex(noticed.stdout, r"killed .*layout/row.cc:4: < -> <= .*layout/row_test: signal 6", noticed.stderr)
 
+    def test_edge_a_part_that_a_source_includes_inside_of_a_namespace_has_mutants_too(self):
+        self.write("base/limit.inc", "inline int limit(int years) {\n  return years + 1;\n}\n")
+        self.write("base/age.cc", TREE["base/age.cc"].replace("return years + years;", "return inner::limit(2 * years - 1);")
+                   .replace("bool may_vote", 'namespace inner {\n#include "base/limit.inc"\n}\nbool may_vote'))
+        self.write("tests/mutants/mutants.json", json.dumps([
+            {"id": "base-limit", "file": "base/limit.inc", "from": "years + 1", "to": "years + 2", "breaks": "one more",
+             "tests": ["layout/row"]}]))
+        noticed = self.ask()
+        self.assertEqual(noticed.returncode, 0, noticed.stdout + noticed.stderr)
+        self.assertRegex(noticed.stdout, r"killed +base-limit .*layout/row_test: exit code 1")
+
     def test_fault_a_test_that_fails_by_itself_judges_nothing(self):
         self.write("tests/base/age_test.cc", "int main() { return 1; }\n")
         refused = self.ask("--random", "1", "--room", "base")

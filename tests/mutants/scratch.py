@@ -53,7 +53,7 @@ def on_as_many_lines(text, before):
 
 
 def switched(text, mutants):
-    """The text of a file with all of its mutants behind switches, line for line behind one that is new."""
+    """The text of a file with all of its mutants behind switches, line for line."""
     places = [(mutant["at"] if "at" in mutant else text.index(mutant["from"]), mutant) for mutant in mutants]
     for at, mutant in sorted(places, key=lambda place: place[0], reverse=True):
         before, number, after = mutant["from"], mutant["number"], mutant["to"]
@@ -64,7 +64,15 @@ def switched(text, mutants):
         else:
             both = f"(hybridkv_mutant({number}) ? ({after}) : ({before}))"
         text = text[:at] + on_as_many_lines(both, before) + text[at + len(before):]
-    return f'#include "{SWITCH}"\n{text}'
+    return text
+
+
+def including(files, part):
+    """The sources that include a part of one (.inc), also through other parts."""
+    line = f'#include "{part}"'.encode()
+    names = [name for name, content in files.items() if line in content]
+    return {name for name in names if not name.endswith(".inc")}.union(
+        *(including(files, name) for name in names if name.endswith(".inc")))
 
 
 def write_if_new(path, content):
@@ -90,9 +98,13 @@ def make_copy(copy, files, mutants):
     by_file = {}
     for mutant in mutants:
         by_file.setdefault(mutant["file"], []).append(mutant)
+    parts = {name for name in by_file if name.endswith(".inc")}  # read inside of a namespace, where no header can be
+    with_switch = (by_file.keys() - parts).union(*(including(files, part) for part in parts))
     for name, content in files.items():
         if name in by_file:
             content = switched(content.decode("utf-8"), by_file[name]).encode("utf-8")
+        if name in with_switch:
+            content = f'#include "{SWITCH}"\n'.encode() + content
         write_if_new(copy / name, content)
         shutil.copymode(TREE / name, copy / name)
     write_if_new(copy / SWITCH, SWITCH_TEXT.encode())

@@ -96,6 +96,8 @@ def takes_switch(text, pattern):
         return pattern.endswith(";")
     if re.match(r"[\w:]+(<.*?>)?[&*]? \w+( =|;|\{|\()", pattern):  # a type, and a name for one of it
         return False
+    if re.match(r"\w+ = ", pattern) and not pattern.endswith(";"):  # one more name of a declaration
+        return False
     if not pattern.endswith(";"):
         return True
     before = text[:text.index(pattern)].rsplit("\n", 1)[-1].rstrip()

@@ -137,7 +137,7 @@ class Listed(unittest.TestCase):
         for pattern in ("return many;", "of(place)", "many", "far && near", "go();", "go_on();", "is_far(few)"):
             self.assertTrue(run.takes_switch(text, pattern), pattern)
         for pattern in ("return many", "const int row = of(place)", "const int row = of(place);", ".shares = !first",
-                        "near;", "std::string shown = of(all);", "if (is_far(few))"):
+                        "near;", "row = of(place)", "std::string shown = of(all);", "if (is_far(few))"):
             self.assertFalse(run.takes_switch(text, pattern), pattern)
 
 

@@ -23,8 +23,8 @@ inline constexpr double eager_state_layers = 1;
 /// (nvfp4 and mxfp4 on Blackwell), and with kernels that unpack where it does not (int4, mxfp4 on Hopper).
 inline constexpr double fused_experts = 0.4;
 inline constexpr double unpacked_experts = 1.5;
-/// Routed experts alone launch half of what they do beside a shared one, whose products, activation and sum come on top.
-/// Found on published runs of gpt-oss, beside those of DeepSeek-R1, Kimi-K2.5 and Qwen3.5 with a shared expert.
+/// Routed experts alone launch half of what they do beside a shared one, whose products, activation and sum come on
+/// top. Found on published runs of gpt-oss, beside those of DeepSeek-R1, Kimi-K2.5 and Qwen3.5 with a shared expert.
 inline constexpr double lone_experts = 0.5;
 /// Kernels that unpack 4 bits multiply with the tensor instructions of older GPUs, which reach this share of the bf16
 /// peak of one that multiplies in 4 bits itself. Found on published runs of Kimi-K2.5 in int4 on B200.

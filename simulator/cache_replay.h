@@ -95,7 +95,7 @@ struct ReplayResult {
   IndexStats index;
   std::optional<LossStats> losses;  ///< where they were asked for
   std::optional<ServedTimes> times;      ///< with a clock
-  std::optional<ServedTimes> uncached;   ///< with a clock, where asked for: the same requests without a cache of prefixes
+  std::optional<ServedTimes> uncached;   ///< with a clock, where asked for: the same without a cache of prefixes
 };
 
 /// A cache under a trace.

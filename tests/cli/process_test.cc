@@ -189,8 +189,8 @@ TEST_CASE("edge: a command that a signal ends leaves no unfinished file") {
     // whoever runs the tests may ignore that a terminal is gone.
     const ProgramRun run = run_shell(
         in +
-        "rm -f pipe out; mkfifo pipe; echo old > out; sleep 30 > pipe & s=$!; env --default-signal=INT,HUP \"$HYBRIDKV\" "
-        "merge --force "
+        "rm -f pipe out; mkfifo pipe; echo old > out; sleep 30 > pipe & s=$!; "
+        "env --default-signal=INT,HUP \"$HYBRIDKV\" merge --force "
         "pipe -o out & p=$!; i=0; while ! ls -A | grep -q part && [ $i -lt 200 ]; do sleep 0.05; i=$((i+1)); done; "
         "ls -A | grep -c part; kill -" +
         signal + " $p; wait $p; echo \"exit $?\"; kill $s; ls -A; cat out");

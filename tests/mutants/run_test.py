@@ -149,7 +149,7 @@ class Run(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="hybridkv-mutants-")))
         for name, text in TREE.items():
             self.write(name, text)
-        for name in ("run.py", "draw.py", "scratch.py"):
+        for name in ("run.py", "draw.py", "scratch.py", "steps.py"):
             self.write(f"tests/mutants/{name}", (HERE / name).read_text(encoding="utf-8"))
         self.write("tests/mutants/mutants.json", "[]")
         self.write("tests/mutants/equivalent.json", "[]")

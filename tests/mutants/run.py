@@ -97,7 +97,8 @@ def takes_switch(text, pattern):
     if re.match(r"\w+ = ", pattern) and not pattern.endswith(";"):  # one more name of a declaration
         return False
     if not pattern.endswith(";"):
-        return True
+        behind = text[text.index(pattern) + len(pattern):][:1]
+        return not (behind == "(" and re.match(r"\w", pattern[-1]))  # the name of what is called stands alone
     before = text[:text.index(pattern)].rsplit("\n", 1)[-1].rstrip()
     return not before or before[-1] in "){};:" or before.endswith("else")
 

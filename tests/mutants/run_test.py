@@ -133,11 +133,11 @@ class Listed(unittest.TestCase):
 
     def test_fault_what_no_switch_can_choose_is_refused(self):
         text = "  if (few) return many;\n  const int row = of(place);\n  .shares = !first,\n  for (; far && near;) go();\n"
-        text += "  std::string shown = of(all);\n  if (is_far(few)) go_on();\n"
+        text += "  add(!first && of(all));\n  std::string shown = of(all);\n  if (is_far(few)) go_on();\n"
         for pattern in ("return many;", "of(place)", "many", "far && near", "go();", "go_on();", "is_far(few)"):
             self.assertTrue(run.takes_switch(text, pattern), pattern)
         for pattern in ("return many", "const int row = of(place)", "const int row = of(place);", ".shares = !first",
-                        "near;", "row = of(place)", "std::string shown = of(all);", "if (is_far(few))"):
+                        "near;", "row = of(place)", "!first && of", "std::string shown = of(all);", "if (is_far(few))"):
             self.assertFalse(run.takes_switch(text, pattern), pattern)
 
 
@@ -211,7 +211,8 @@ int row() { return any(std::vector<char>(8)) ? 1 : 10; }
 
     def test_edge_a_part_that_a_source_includes_inside_of_a_namespace_has_mutants_too(self):
         self.write("base/limit.inc", "inline int limit(int years) {\n  return years + 1;\n}\n")
-        self.write("base/age.cc", TREE["base/age.cc"].replace("return years + years;", "return inner::limit(2 * years - 1);")
+        self.write("base/age.cc", TREE["base/age.cc"]
+                   .replace("return years + years;", "return inner::limit(2 * years - 1);")
                    .replace("bool may_vote", 'namespace inner {\n#include "base/limit.inc"\n}\nbool may_vote'))
         self.write("tests/mutants/mutants.json", json.dumps([
             {"id": "base-limit", "file": "base/limit.inc", "from": "years + 1", "to": "years + 2", "breaks": "one more",

@@ -88,7 +88,7 @@ def listed_tests(mutant, tree):
 def takes_switch(text, pattern):
     """Can FROM be chosen at run time? It is an expression, or a statement that declares nothing and begins there."""
     words = re.match(r"[\w:]*", pattern).group()
-    if words in ("const", "constexpr", "static", "auto") or re.match(r"\.\w", pattern):
+    if words in ("const", "constexpr", "static", "auto", "else") or re.match(r"\.\w", pattern):
         return False
     if words in ("return", "throw", "break", "continue", "if", "for", "while"):
         return pattern.endswith(";")
@@ -99,8 +99,8 @@ def takes_switch(text, pattern):
     if not pattern.endswith(";"):
         behind = text[text.index(pattern) + len(pattern):][:1]
         return not (behind == "(" and re.match(r"\w", pattern[-1]))  # the name of what is called stands alone
-    before = text[:text.index(pattern)].rsplit("\n", 1)[-1].rstrip()
-    return not before or before[-1] in "){};:" or before.endswith("else")
+    before = re.sub(r"//[^\n]*", "", text[:text.index(pattern)]).rstrip()
+    return before[-1:] in ("", *"){};:") or before.endswith("else")
 
 
 def problems_of(mutants, tree):

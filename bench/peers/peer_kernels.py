@@ -82,7 +82,7 @@ def engine(work, dtype):
     if not hasattr(torch.ops._C, "cpu_attention_with_kv_cache"):
         load_engine()
     ops = torch.ops._C
-    isa = "amx" if not SIMD and torch.cpu._is_amx_tile_supported() and dtype == torch.bfloat16 else "vec"
+    isa = "amx" if SIMD in ("", "amx") and torch.cpu._is_amx_tile_supported() and dtype == torch.bfloat16 else "vec"
     query, key, value = tensors(work, dtype)
     requests, queries, tokens = SHAPES[work]
     columns = tokens // BLOCK

@@ -60,8 +60,8 @@ class Peers:
     def __init__(self, python, simd):
         environment = dict(os.environ, OMP_WAIT_POLICY="passive", **HELD_TO.get(simd, {}))
         script = pathlib.Path(__file__).with_name("peer_kernels.py")
-        self.process = subprocess.Popen([python, script, simd], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env=environment)
+        self.process = subprocess.Popen([python, script, simd], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=environment)
 
     def ask(self, **question):
         self.process.stdin.write(json.dumps(question) + "\n")

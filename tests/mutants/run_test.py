@@ -133,11 +133,13 @@ class Listed(unittest.TestCase):
 
     def test_fault_what_no_switch_can_choose_is_refused(self):
         text = "  if (few) return many;\n  const int row = of(place);\n  .shares = !first,\n  for (; far && near;) go();\n"
-        text += "  const int room =\n    fit(few);\n  add(!first && of(all));\n  std::string shown = of(all);\n  if (is_far(few)) go_on();\n"
+        text += "  const int room =\n    fit(few);\n  add(!first && of(all));\n"
+        text += "  std::string shown = of(all);\n  if (is_far(few)) go_on();\n"
         for pattern in ("return many;", "of(place)", "many", "far && near", "go();", "go_on();", "is_far(few)"):
             self.assertTrue(run.takes_switch(text, pattern), pattern)
         for pattern in ("return many", "const int row = of(place)", "const int row = of(place);", ".shares = !first",
-                        "near;", "row = of(place)", "fit(few);", "!first && of", "std::string shown = of(all);", "if (is_far(few))"):
+                        "near;", "row = of(place)", "fit(few);", "!first && of",
+                        "std::string shown = of(all);", "if (is_far(few))"):
             self.assertFalse(run.takes_switch(text, pattern), pattern)
 
 

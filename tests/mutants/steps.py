@@ -1,5 +1,6 @@
 """What is asked whether it notices a mutant, and what of it reaches one: the steps that run.py names."""
 
+import functools
 import json
 import os
 import re
@@ -22,6 +23,7 @@ def helpers_key_of(files):
                         and not name.endswith(("_test.cc", "_test.py"))})
 
 
+@functools.cache  # every mutant asks it of every file
 def asked_key_of(path, helpers_key):
     """Of a file of tests and what it shares with others; of a command, which needs none of them, nothing."""
     return tree_key_of({str(path): path.read_bytes() + helpers_key.encode()}) if path.is_file() else "-"

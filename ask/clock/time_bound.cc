@@ -60,7 +60,8 @@ TimeBound time_bound(Scenario scenario, const TimedQuestion& question) {
   const DriverSpec& driver = scenario.simulate.driver;
   if (driver.kind != DriverKind::open_loop)
     throw InputError("--gpu: a first token is bounded for requests that come by their times; leave --driver out");
-  const SimulateAnswer replayed = simulate({scenario.simulate, {cache}, bound.timed, false});
+  const SimulateAnswer replayed = simulate(
+      {.request = scenario.simulate, .caches = {cache}, .timed = bound.timed, .uncached = false});
   const ServedTimes& times = *replayed.caches.front().times;
   const LeastPrompts least = least_prompts(scenario.simulate.trace, max_model_len_of(cache), question.rate);
   bound.requests = std::ssize(least.prompts);

@@ -29,7 +29,8 @@ FirstToken first_token_of(Scenario scenario, std::vector<std::string>& clocks) {
   const std::optional<TimedAnswer> timed = set_clock(scenario, *cache);
   const std::string clock = clock_label(timed.value().served);
   if (std::find(clocks.begin(), clocks.end(), clock) == clocks.end()) clocks.push_back(clock);
-  const SimulateAnswer answer = simulate({scenario.simulate, {*cache}, timed, false});
+  const SimulateAnswer answer = simulate(
+      {.request = scenario.simulate, .caches = {*cache}, .timed = timed, .uncached = false});
   const ServedTimes& times = answer.caches.front().times.value();
   if (times.overloaded()) return {.seconds = std::nullopt, .overloaded = true};
   return {.seconds = times.requests() > 0 ? std::optional(times.first_token.mean()) : std::nullopt};

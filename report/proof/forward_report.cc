@@ -296,14 +296,14 @@ Table runs_table(std::span<const ForwardReport> reports) {
 
 void add_many(Document& document, std::span<const ForwardReport> reports) {
   double seconds = 0;
-  bool all_passed = true, all_planted = true;
-  std::int64_t caught = 0, applying = 0;
+  bool all_planted = true;
+  std::int64_t caught = 0, applying = 0, failed = 0;
   for (const ForwardReport& report : reports) {
     seconds += report.seconds;
-    all_passed = all_passed && report.passed();
     all_planted = all_planted && !planted_text(report).empty();
     applying += report.applies();
     caught += report.caught();
+    failed += report.first_failure() != nullptr;
   }
   document.blocks.emplace_back(Heading{"Forward passes through shared pages"});
   document.blocks.emplace_back(runs_table(reports));
@@ -316,16 +316,20 @@ void add_many(Document& document, std::span<const ForwardReport> reports) {
     document.blocks.emplace_back(Paragraph{conclusion(report)});
   }
   document.blocks.emplace_back(Facts{{{"backends", backends_sentence(reports)}}});
+  const std::int64_t without = std::ssize(reports) - applying;
   if (all_planted) {
-    const std::int64_t without = std::ssize(reports) - applying;
     document.blocks.emplace_back(Paragraph{fmt::format(
         "Planted {} times{}, {:.1f} s.", reports.size(),
         without == 0 ? "" : fmt::format(", of which {} had no place and do not count", without), seconds)});
     document.blocks.emplace_back(Paragraph{fmt::format("{} of {} caught", caught, applying)});
     return;
   }
-  document.blocks.emplace_back(
-      Paragraph{fmt::format("{} {:.1f} s.", all_passed ? equal_to_dense : "Not every run passed.", seconds)});
+  std::string shown = failed > 0      ? fmt::format("{} of {} runs failed.", failed, reports.size())
+                      : applying == 0 ? "Nothing is shown."
+                                      : std::string(equal_to_dense);
+  if (without > 0)
+    shown += fmt::format(" Of {} of {} runs no case applies, so they show nothing.", without, reports.size());
+  document.blocks.emplace_back(Paragraph{fmt::format("{} {:.1f} s.", shown, seconds)});
 }
 
 }  // namespace

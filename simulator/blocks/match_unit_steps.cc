@@ -1,8 +1,10 @@
 #include "simulator/blocks/match_unit_steps.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
+#include "base/checked.h"
 #include "simulator/blocks/block_rules.h"
 
 namespace hybridkv {
@@ -76,6 +78,7 @@ bool MatchUnitSteps::admit(RequestBlocks& request, const CachedPrompt& prompt, c
 bool MatchUnitSteps::advance(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t computed,
                              std::int64_t tokens, std::int64_t branch) {
   const ComputedChunk chunk{computed, computed + tokens, prompt.prompt, prompt.tokens, branch};
+  if (chunk.end < request.quiet_tokens) return true;
   cache_.attention.give_back_passed(request, chunk.start);
   cache_.states.drop_passed(request, chunk.start);
   request.exported_tokens = 0;
@@ -87,7 +90,18 @@ bool MatchUnitSteps::advance(RequestBlocks& request, const CachedPrompt& prompt,
     grow(request, chunk, false);
   }
   publish(request, prompt, chunk);
+  // The first step behind a unit still gives back what the unit before it held.
+  if (quiet_unit_ > 0 && tokens == 1 && chunk.start % quiet_unit_ != 0)
+    request.quiet_tokens = round_up(chunk.end, quiet_unit_);
   return true;
+}
+
+std::int64_t MatchUnitSteps::quiet_unit() const {
+  const CacheGeometry& geometry = cache_.geometry;
+  if (geometry.speculative_tokens > 0 || !geometry.attention_masks.empty()) return 0;
+  std::int64_t unit = positions_.unit();
+  for (const AttentionManager::Group& group : cache_.attention.groups()) unit = std::gcd(unit, group.block);
+  return std::gcd(unit, positions_.block());
 }
 
 void MatchUnitSteps::grow(RequestBlocks& request, const ComputedChunk& chunk, bool first) {

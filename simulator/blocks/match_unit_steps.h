@@ -16,7 +16,8 @@ class MatchUnitSteps : public BlockSteps {
         positions_(cache.geometry),
         lookup_(cache.geometry, positions_, cache.attention, cache.states),
         publisher_(cache.geometry, positions_, cache.attention),
-        columns_(cache.geometry, positions_, cache.states) {}
+        columns_(cache.geometry, positions_, cache.states),
+        quiet_unit_(quiet_unit()) {}
 
   void begin_step() override { columns_.begin_step(); }
   void order(std::vector<BlockCopy>& copied) const override;
@@ -43,11 +44,15 @@ class MatchUnitSteps : public BlockSteps {
   void publish(RequestBlocks& request, const CachedPrompt& prompt, ComputedChunk chunk);
   // Tokens that attention has room for behind a chunk: those of a drafter too.
   std::int64_t room(std::int64_t end) const;
+  // Tokens that divide every place at which a request takes, publishes or gives back something; 0 where none do, since
+  // windows and drafters may do so at any token.
+  std::int64_t quiet_unit() const;
 
   PrefixPositions positions_;
   PrefixLookup lookup_;
   AttentionPublisher publisher_;
   StateColumns columns_;
+  std::int64_t quiet_unit_;
 };
 
 }  // namespace hybridkv

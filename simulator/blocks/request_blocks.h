@@ -55,6 +55,7 @@ struct RequestBlocks {
   std::int64_t shared_tail_tokens = 0;
   bool state_tail_shared = false;               ///< the running state is copied before it is written again
   std::int64_t exported_tokens = 0;             ///< of the state that the chunk under way exports, 0 = none (vLLM 0.33)
+  std::int64_t quiet_tokens = 0;                ///< steps that end before so many computed tokens change none of this
   std::int64_t owner = 0;                       ///< its number among those that take large pages, 0 = none yet
   std::vector<std::int64_t> large_pages;        ///< that it took and that may have room for it (PageLedger)
 
@@ -65,7 +66,7 @@ struct RequestBlocks {
     for (auto& table : attention) table.clear();
     for (StateTable& table : states) table.live.clear(), table.spare.clear();
     held.clear();
-    published_attention = published_states = partial_tokens = shared_tail_tokens = exported_tokens = 0;
+    published_attention = published_states = partial_tokens = shared_tail_tokens = exported_tokens = quiet_tokens = 0;
     state_tail_shared = false;
     owner = 0;
     large_pages.clear();

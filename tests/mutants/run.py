@@ -216,8 +216,9 @@ def built_draw(files, work, arguments):
 
 
 def tests_of(build_folder, room, paths):
-    """Runs these files of tests. mutants_test looks for every FROM in the tree, and finds none where switches are."""
-    return [str(build_folder / "tests" / f"{room}_tests"), "--abort-after=1", "--test-case-exclude=nightly*",
+    """Runs these files of tests, but for what compares speeds: switches in an inner loop change them."""
+    return [str(build_folder / "tests" / f"{room}_tests"), "--abort-after=1",
+            "--test-case-exclude=nightly*,law: wider instructions of a type are no slower",
             "--source-file=" + ",".join(f"*/{path.relative_to(TREE / 'tests')}" for path in paths)]
 
 
@@ -229,6 +230,7 @@ def steps_of(mutant, build_folder):
         return name, [(room, path) for path in paths], lambda asked: tests_of(
             build_folder, room, [path for _, path in asked])
 
+    # mutants_test looks for every FROM in the tree, and finds none where switches are.
     def all_of(room):
         return tests(f"{room}_tests", room, [path for path in sorted((TREE / "tests" / room).rglob("*_test.cc"))
                                              if path.name != "mutants_test.cc"])

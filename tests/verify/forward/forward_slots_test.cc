@@ -197,6 +197,21 @@ TEST_CASE("edge: a saved prompt that its slot goes on from has the bytes of its 
   CHECK(result.times_allowed() < 1);
 }
 
+TEST_CASE("edge: a foreign cell counts where it is that of a sequence's first token alone") {
+  Bench bench;
+  bench.setting.fault = ForwardFault::foreign_cell;
+  SlotSettings settings = *bench.setting.slots;
+  settings.slots = 2;
+  ForwardResult result;
+  SlotRun slots(bench.setting, settings, result);
+  slots.run({{{1, 20}}});
+  slots.run({{{2, 1}}});  // its only token is written over the first one of the other slot
+  slots.run({{{1, 20}, {3, 4}}});
+  slots.count();
+  CHECK(result.times_allowed() > 1);
+  CHECK(result.planted == 1);
+}
+
 TEST_CASE("edge: a prompt or a decode that all cells do not hold, are said") {
   Bench plain;
   SlotSettings settings = *plain.setting.slots;

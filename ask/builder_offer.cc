@@ -40,8 +40,7 @@ std::optional<BuilderOffer> builder_offer(RecommendSpec spec, const Recommendati
   for (std::int64_t pack = 2; pack <= layers; ++pack)
     if (layers % pack == 0 && makes(engine, spec, pack)) offer.packs.push_back(pack);
   if (offer.packs.empty()) return std::nullopt;
-  spec.space = searched.space;
-  spec.space.packs = {1};
+  spec.space = searched.space;  // without any pack but 1
   spec.space.packs.insert(spec.space.packs.end(), offer.packs.begin(), offer.packs.end());
   spec.space.modes = {pick.mode()};
   spec.space.block_floors = {spec.engine.block_size_tokens};

@@ -25,7 +25,7 @@ struct BuilderOffer {
 
 /// Weighs them beside the pick of a search that left them out; nothing where its engine has no such plug-in, that makes
 /// no pack of the model, or no state makes blocks longer than attention wants them. A few simulations: one block and
-/// mode each. Pre: the pick has blocks.
+/// mode each. Pre: nothing but N = 1 was searched, and the pick has blocks.
 std::optional<BuilderOffer> builder_offer(RecommendSpec spec, const Recommendation& searched);
 
 }  // namespace hybridkv

@@ -74,13 +74,6 @@ TimedQuestion timed_at(const GpuChoiceQuestion& question, double rate, const Ser
 
 double first_token(const Deployment& one) { return one.cached.first_token.mean(); }
 
-/// Does a hold where b does not, or more of its requests keep the limits, or their first token come sooner?
-bool serves_better(const Deployment& a, const Deployment& b) {
-  if (a.holds != b.holds) return a.holds;
-  if (!a.holds && good_share(a.cached) != good_share(b.cached)) return good_share(a.cached) > good_share(b.cached);
-  return first_token(a) < first_token(b);
-}
-
 /// The fleet behind each of its routers. Throws InputError for a router that the engine's caches tell nothing.
 std::vector<RoutedFleet> routed_fleets(const SimulateQuestion& question) {
   try {
@@ -97,6 +90,12 @@ std::vector<RouterKind> routers_of(const Deployment& deployment) {
 }
 
 }  // namespace
+
+bool serves_better(const Deployment& a, const Deployment& b) {
+  if (a.holds != b.holds) return a.holds;
+  if (!a.holds && good_share(a.cached) != good_share(b.cached)) return good_share(a.cached) > good_share(b.cached);
+  return first_token(a) < first_token(b);
+}
 
 DeploymentSearch::DeploymentSearch(const GpuChoiceQuestion& question, const RankSearch& search, std::size_t at)
     : question_(question), search_(search), at_(at), candidates_(spread_of_front(search.answer.result, most_replayed)) {

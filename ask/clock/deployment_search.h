@@ -9,6 +9,9 @@
 
 namespace hybridkv {
 
+/// Does a hold where b does not, or more of its requests keep the limits, or their first token come sooner?
+bool serves_better(const Deployment& a, const Deployment& b);
+
 /// Replicas of one number of ranks, by the clock.
 class DeploymentSearch {
  public:

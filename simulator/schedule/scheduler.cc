@@ -173,7 +173,7 @@ bool Scheduler::serve_running(std::int64_t& budget, StepWork& work, double now) 
     while (!(fits = cache_.advance(request.blocks, prompt_of(request), request.computed_tokens, chunk,
                                    request.branch_tokens))) {
       // Nobody else is left to give way, so this step is not taken.
-      if (drafted > 0 && running_.size() == i + 1) forget_drafts(request, std::exchange(drafted, 0));
+      if (running_.size() == i + 1) forget_drafts(request, std::exchange(drafted, 0));
       if (running_.size() == 1 && is_stalled(request)) {
         // The whole cache is too small for this one request: an engine would preempt and prefill it for ever.
         std::unique_ptr<ActiveRequest> stalled = std::move(running_.back());

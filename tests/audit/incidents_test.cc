@@ -188,6 +188,28 @@ TEST_CASE("regression: a block of another request is overwritten while it is liv
                                                .writer_step = 4});
 }
 
+TEST_CASE("edge: what changed between two steps is looked at once") {
+  SmallRecording tape;
+  tape.after = {StepEvent{4},
+                ComputeEvent{{{.request = 17, .start = 11, .tokens = 1}}},
+                StepEvent{5},
+                ComputeEvent{{{.request = 17, .start = 12, .tokens = 1}}}};
+  const auto checked = [&] {
+    OwnershipCounts counts;
+    tape.findings(&counts);
+    return counts.checked_units;
+  };
+  const std::int64_t alone = checked();
+  // The same keys come into block 2 again, which request 17 has found.
+  tape.between.clear();
+  tape.after.insert(tape.after.begin(), ComputeEvent{{{.request = 4, .start = 4, .tokens = 4}}});
+  tape.after.insert(tape.after.begin(), StepEvent{4});
+  const std::int64_t once = checked();
+  CHECK(once > alone);
+  tape.after.insert(tape.after.end(), {StepEvent{6}, ComputeEvent{{{.request = 17, .start = 13, .tokens = 1}}}});
+  CHECK(checked() == once);
+}
+
 TEST_CASE("regression: a block goes to a request while another one holds it") {
   SmallRecording tape;
   tape.after = {RequestEvent{18, 4, {801, 802}},
@@ -338,11 +360,13 @@ TEST_CASE("regression: a block is taken while it is stored") {
   SmallRecording tape = loading();
   auto& begun = std::get<StoreEvent>(tape.first.back());
   begun.is_begun = true;
+  tape.first.push_back(StoredEvent{"of before"});
   tape.first.push_back(StoredEvent{begun.object});
   CHECK(tape.findings().empty());
-  tape.first.pop_back();
   tape.between = {EndEvent{4}, RequestEvent{9, 2, {901}}, StepEvent{3},
                   TableEvent{TableChange::taken, 9, state_group, 0, {22}}, EndEvent{9}};
+  CHECK(tape.findings().empty());
+  tape.first.pop_back();
   const OwnershipFinding found = only_finding(tape);
   CHECK(found.fault == OwnershipFault::changed_while_stored);
   CHECK(found.object == "s1");

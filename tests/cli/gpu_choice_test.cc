@@ -139,6 +139,7 @@ TEST_CASE("golden: engines stand beside each other, each with its clock's error,
       run_program(choice_asked + "--gpus 1..4 --ttft 1s --engines vllm-0.33,sglang-0.5.23,llama.cpp");
   CAPTURE(run.output);
   CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "\n  engine "));
   CHECK(contains(run.output, "\n* vllm-0.33 "));
   CHECK(contains(run.output, "\n  sglang-0.5.23 "));
   CHECK(contains(run.output, "! llama.cpp: refused: "));

@@ -355,6 +355,10 @@ TEST_CASE("edge: shards that are missing, unfinished, doubled or of another swee
   require_refused("merge " + first + " -o " + out, "point 1 of 0 to 95 is in none of the 1 files: a shard is missing");
   require_refused("merge " + first + " " + second + " " + second + " -o " + out,
                   "2.jsonl:1: holds point 1, which another file holds too");
+  const std::string last = path("last.jsonl");
+  std::ofstream(last) << whole_second.substr(whole_second.rfind('\n', whole_second.size() - 2) + 1);
+  require_refused("merge " + first + " " + second + " " + last + " -o " + out,
+                  "holds point 95, which another file holds too");
   require_refused("merge " + first + " " + other + " -o " + out, "other.jsonl is of another sweep than " + first);
   fs::resize_file(second, whole_second.size() - 5);
   require_refused("merge " + first + " " + second + " -o " + out, "2.jsonl:48: the last line is torn");

@@ -8,6 +8,7 @@
 #include "attention/amx.h"
 #include "measure/best_rate.h"
 #include "measure/machine_peak.h"
+#include "measure/peak_loops.h"
 #include "measure/streaming_read.h"
 
 namespace hybridkv::test {
@@ -73,6 +74,23 @@ TEST_CASE("law: few bytes are read as whole lines, by any number of threads") {
   const StreamingRead read(1 << 20);
   for (const std::int64_t bytes : {1, 64, 4096, 1 << 20})
     for (const std::int64_t threads : {1, 3}) CHECK(read.bytes_per_second(bytes, threads) > 0);
+}
+
+TEST_CASE("law: a loop is there where a kernel of its instructions is") {
+  for (const Arithmetic plain : {Arithmetic::fp64_plain, Arithmetic::fp32_plain}) CHECK(peak_loop(plain));
+  for (const Arithmetic wide : {Arithmetic::fp64_avx, Arithmetic::fp32_avx2})
+    CHECK(peak_loop(wide).has_value() == is_available(SimdPath::avx2));
+  CHECK(peak_loop(Arithmetic::fp32_avx512).has_value() == is_available(SimdPath::avx512));
+  CHECK(peak_loop(Arithmetic::bf16_avx512).has_value() == is_available(SimdPath::avx512bf16));
+  CHECK(peak_loop(Arithmetic::bf16_tiles).has_value() == is_available(SimdPath::amx));
+}
+
+TEST_CASE("law: a step of a peak loop has as many operations as it is counted for") {
+  for (const Arithmetic arithmetic : all_arithmetics)
+    if (const std::optional<PeakLoop> loop = peak_loop(arithmetic)) {
+      CAPTURE(to_string(arithmetic));
+      CHECK(loop->run(1) == loop->flops_of_step / 2 * peak_product);
+    }
 }
 
 TEST_CASE("law: wider instructions of a type are no slower") {

@@ -7,10 +7,11 @@ Every change is compiled into one scratch build, behind a switch: an expression 
 and running a mutant is running the tests with HYBRIDKV_MUTANT=N in the environment. The user's tree is only read.
 The sources are compiled with the checks of the standard library: an index past the end ends the program.
 
-A mutant is killed by the first step that fails, twice in a row: the tests of its file and of those listed as "tests",
-all tests of its room, for one that was drawn those of the rooms that use it next, then what the program answers
-(tests/cli/answers_test.cc), `verify` and `verify --forward` of a small model. Every step has to pass without a mutant
-first, and says then which mutants it reaches: a file of tests that never comes to a change is not asked about it.
+A mutant is killed by what fails first, twice in a row: the tests of its file and of those listed as "tests", all tests of
+its room, for one that was drawn those of the rooms that use it next, what the program answers
+(tests/cli/answers_test.cc), `verify` and `verify --forward` of a small model; what takes least is asked first. Each has
+to pass without a mutant before, and says then which mutants it reaches: a file of tests that never comes to a change is
+not asked about it.
 
 The same seed draws the same mutants from the same tree. Those that do not compile, where the compiler says so, are
 replaced by further ones; those of equivalent.json, shown there to change nothing, are not drawn.
@@ -223,7 +224,7 @@ def tests_of(build_folder, room, paths):
 
 
 def steps_of(mutant, build_folder):
-    """(name, [what is asked], command of what of it) of what has to notice a mutant: what takes a moment first."""
+    """(name, [what is asked], command of what of it) of what has to notice a mutant."""
     program = str(build_folder / "hybridkv")
 
     def tests(name, room, paths):
@@ -277,11 +278,8 @@ def chosen_of(mutants, arguments):
 def outcome_of(mutant, folder, steps):
     """id, killed or survived, by what, seconds."""
     began = time.monotonic()
-    for step, asked, command_of in steps_of(mutant, folder):
-        said = steps.noticed(mutant, asked, command_of)
-        if said is not None:
-            return [mutant["id"], "killed", f"{step}: {said}", f"{time.monotonic() - began:.0f}"]
-    return [mutant["id"], "survived", "-", f"{time.monotonic() - began:.0f}"]
+    by = steps.noticed(mutant, steps_of(mutant, folder))
+    return [mutant["id"], "killed" if by else "survived", by or "-", f"{time.monotonic() - began:.0f}"]
 
 
 def place_of(mutant):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from scratch import Refused, tree_key_of
 
-QUICK_SECONDS = 2  # files of tests that take less are run together
+QUICK_SECONDS = 2  # files of tests of a program that take less are run together
 
 
 def helpers_key_of(files):
@@ -66,19 +66,30 @@ class Steps:
                     self.path.write_text(json.dumps(self.known))
             return self.known[key]
 
-    def noticed(self, mutant, asked, command_of):
-        """What a step says that notices a mutant, else nothing; only what reaches it is asked, what is quick first."""
-        known = [(one, self.without(one, command_of)) for one in asked]
-        reaching = sorted(((seconds, one) for one, (seconds, reached) in known if mutant["id"] in reached),
-                          key=lambda entry: entry[0])
-        quick = [entry for entry in reaching if entry[0] < QUICK_SECONDS]
-        for together in ([quick] if quick else []) + [[entry] for entry in reaching[len(quick):]]:
-            command = command_of([one for _, one in together])
-            limit = 30 + 10 * sum(seconds for seconds, _ in together)
+    def noticed(self, mutant, steps):
+        """What notices a mutant, "step: what it says", else nothing. Only what reaches it is asked, what takes least
+        first."""
+        reaching, quick = {}, {}
+        for name, asked, command_of in steps:
+            for one in asked:
+                seconds, reached = self.without(one, command_of)
+                if mutant["id"] in reached:
+                    reaching.setdefault(one, (seconds, name, command_of))
+        runs = []  # (seconds, step, what is asked together, its command)
+        for one, (seconds, name, command_of) in reaching.items():
+            if seconds < QUICK_SECONDS:
+                quick.setdefault(one[0], []).append((seconds, one, name, command_of))
+            else:
+                runs.append((seconds, name, [one], command_of))
+        for together in quick.values():
+            seconds, ones, names, commands = zip(*together)
+            runs.append((sum(seconds), names[0], list(ones), commands[0]))
+        for seconds, name, asked, command_of in sorted(runs, key=lambda entry: entry[0]):
+            command, limit = command_of(asked), 30 + 10 * seconds
             failed, said = self.run(command, mutant["number"], limit)
             # Twice, so that a test that fails now and then on a busy machine notices nothing.
             if failed and (said.startswith("took ") or self.run(command, mutant["number"], limit)[0]):
-                return said
+                return f"{name}: {said}"
         return None
 
     def run(self, command, number, seconds, **more):

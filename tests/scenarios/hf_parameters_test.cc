@@ -120,6 +120,32 @@ TEST_CASE("golden: experts narrower than their layers stand between projections"
   CHECK(counted.experts_per_token == 22);
 }
 
+TEST_CASE("golden: attention over compressed entries has an indexer where entries are of few tokens") {
+  // Transformers counts 6,580,676,726 in a layer of the heavily compressed ones, 6,595,558,646 in one of the others.
+  const ModelParameters counted = parameters_in(
+      R"({"model_type": "deepseek_v4",
+          "compress_rates": {"heavily_compressed_attention": 128, "compressed_sparse_attention": 4}})",
+      "w: {type: mla}, a: {type: full_attention}", "www(aw)20");
+  REQUIRE(counted.layers.size() == 2);
+  CHECK(counted.layers[0].counts.total() == 23 * std::int64_t{6'580'676'726});
+  CHECK(counted.layers[1].counts.total() == 20 * std::int64_t{6'595'558'646});
+}
+
+TEST_CASE("golden: a layer of RWKV has what Transformers counts, but for the shifts of its two norms") {
+  const ModelParameters counted = parameters_in(R"({"model_type": "rwkv"})", "r: {type: rwkv4}", "r32");
+  REQUIRE(counted.layers.size() == 1);
+  CHECK(counted.layers[0].counts.total() == 32 * (std::int64_t{218'148'864} - 2 * 4096));
+}
+
+TEST_CASE("edge: norms of a gate are counted from a rank of one on") {
+  const auto total = [](int rank) {
+    return total_parameters(parameters_in(fmt::format(R"({{"model_type": "axk2", "gated_norm_rank": {}}})", rank),
+                                          "a: {type: mla}", "a48"));
+  };
+  CHECK(total(1) - total(0) == std::int64_t{48} * 4 * 2048);
+  CHECK(total(16) - total(0) == std::int64_t{48} * 4 * 16 * 2048);
+}
+
 TEST_CASE("golden: Kimi-K3 as public tools quote its config, but for the scores of residuals and of experts") {
   const ModelParameters& shipped = *find_shipped_model("Kimi-K3")->model.parameters;
   const ModelParameters counted = parameters_in(

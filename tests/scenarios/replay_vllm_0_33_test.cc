@@ -79,6 +79,8 @@ TEST_CASE("edge: what the engine refuses with the ring is refused, with the way 
                      "speculative_tokens: 3"),
              "fewer than the 4 tokens of a step"));
   CHECK(refusal(", mamba_backend: flashinfer") == "no error");
+  CHECK(refusal(", use_replayssm: true, mamba_backend: flashinfer, cache_mode: none, replayssm_buffer_len: 3, "
+                "speculative_tokens: 2") == "no error");
 }
 
 TEST_CASE("edge: states are rounded at random in fp16 alone, and kept where prompts part where that is asked for") {

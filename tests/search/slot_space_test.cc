@@ -198,6 +198,8 @@ TEST_CASE("law: what checkpoints and saved prompts may take of the host is withi
     least = pick.objectives.reprefilled_tokens;
     for (const std::int64_t cache_ram : result.space.cache_rams)
       CHECK((cache_ram == 0 || cache_ram <= host_gib * 1024));
+    for (const std::int64_t quarters : {1, 2, 3, 4})
+      CHECK(std::ranges::count(result.space.cache_rams, quarters * host_gib * 256) == 1);
     for (const Candidate& candidate : result.candidates) {
       const SequenceRows& of = *result.layout_of(candidate).plan.rows;
       if (eligible(candidate)) CHECK(of.host_bytes() + of.saved_bytes <= *spec.host_memory_bytes);

@@ -209,7 +209,10 @@ TEST_CASE("explain: one number alone, with what it stands on, of the plans that 
   CHECK(!reasons.empty());
   const std::string text = explained(number, Format::table);
   CHECK(text.find("where " + number + " comes from") != std::string::npos);
-  CHECK(text.find("It stands on") != std::string::npos);
+  const std::size_t heading = text.find("It stands on");
+  REQUIRE(heading != std::string::npos);
+  CHECK(text.find("P = ") < heading);
+  CHECK(text.find("It stands on", heading + 1) == std::string::npos);
   const std::string rows = explained(number, Format::csv);
   CHECK(static_cast<std::size_t>(std::count(rows.begin(), rows.end(), '\n')) == 1 + asked.size() + reasons.size());
   CHECK_THROWS_WITH_AS(explained("987654321987", Format::table),

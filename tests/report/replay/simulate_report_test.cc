@@ -56,6 +56,17 @@ TEST_CASE("golden: a long trace is shown over time and by turn") {
   CHECK(contains(turns, "\n| 9 | 2 | 100 | 50.00 % |\n| later | 6 | 300 | 50.00 % |\n"));
 }
 
+TEST_CASE("golden: outputs that end at max_model_len are said, behind prompts that are too long") {
+  SimulateAnswer answer = answer_of(copies, {});
+  answer.caches[0].max_model_len = 64;
+  answer.caches[0].blocks().cut_outputs = 2;
+  CHECK(contains(render_simulate(answer, Format::markdown), "2 outputs end at max_model_len (64 tokens)"));
+  answer.caches[0].blocks().too_long = 1;
+  const std::string both = render_simulate(answer, Format::markdown);
+  REQUIRE(contains(both, "2 outputs end at max_model_len"));
+  CHECK(both.find("max_model_len") < both.find("2 outputs end"));
+}
+
 TEST_CASE("golden: JSON holds the counters, the series, the turns and the requests of a short trace") {
   const nlohmann::json json = nlohmann::json::parse(render_simulate(answer_of(copies, {}), Format::json));
   CHECK(json.at("schema") == simulate_schema_id);

@@ -236,6 +236,12 @@ TEST_CASE("law: simulated copies in 0.33 hit what the closed form says, and leav
         }
 }
 
+TEST_CASE("edge: a state may be exported behind the first token") {
+  const CacheGeometry geometry = exporting(geometry_033(1, 100, 1));
+  CHECK(checkpoint_positions(geometry, 2) == Tokens{1});
+  CHECK(run(geometry, {}, copies_of({{1, 2}}, 1)).stats.pool.checkpoints_made == 1);
+}
+
 TEST_CASE("edge: the closed form of 0.33 knows no hits within a block") {
   CHECK(!predicted_copy_hit(with_unit(geometry_033(4, 100, 1), 2), 13, 2));
   CHECK(checkpoint_positions(with_unit(geometry_033(4, 100, 1), 2), 23) == Tokens{20, 22});

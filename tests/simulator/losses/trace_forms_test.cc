@@ -206,6 +206,8 @@ TEST_CASE("edge: rows that cannot be are refused with their line, field and numb
            {R"({"schema": "x", "version": 1})", ":1: version is 1; what is read is version 2"},
            {header + v2_row("a") + v2_row("a"), ":3: request_id 'a' stands in line 2 already"},
            {header + R"({"input_length": 4})", ":2: no field request_id"},
+           {header + R"({"request_id": "a", "input_length": 4, "output_length": 1, "hash_ids": [1]})",
+            ":2: hash_id_scope is local, and neither play_id nor session_id says to what"},
            {header + v2_row("first") + v2_row("b", R"(, "dependencies": [{"request_id": "frist", "trigger": )"
                                                    R"("completion", "delay_ms": 0}])"),
             ":3: request 'b' waits for 'frist', and no request of the trace is called that; did you mean 'first'?"},

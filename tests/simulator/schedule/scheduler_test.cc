@@ -94,6 +94,7 @@ TEST_CASE("edge: the request admitted last is preempted and prefilled again with
   CHECK(of(result, 0).preemptions == 0);
   CHECK(of(result, 1).preemptions == 1);
   CHECK(of(result, 1).reprefilled_tokens == 4);
+  CHECK(result.stats.reprefilled_tokens == 4);
   CHECK(of(result, 1).num_chunks == 1);
   CHECK(result.stats.generated_tokens == 18);
   CHECK(of(result, 0).evictions == 1);

@@ -1,0 +1,20 @@
+#include "ask/conform/conform_request.h"
+
+#include <doctest/doctest.h>
+
+#include "engines/vllm/engine.h"
+#include "scenarios/model_library.h"
+
+using namespace hybridkv;
+
+TEST_CASE("golden: a driver is told which layers are the model's and which a drafter's, that count on") {
+  const ModelSpec& model = find_shipped_model("Qwen3.5-4B")->model;
+  ConformCase one = conform_cases(vllm_0_33, {.models = {model}}).front();
+  one.engine.mtp_layers = 2;
+  const nlohmann::ordered_json layers = conform_request(one, 7).at("model").at("layers");
+  REQUIRE(layers.size() == model.layers.size() + 2);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    CHECK(layers[i].at("layer").get<std::size_t>() == i);
+    CHECK(layers[i].value("draft", false) == (i >= model.layers.size()));
+  }
+}

@@ -1,0 +1,31 @@
+#include "ask/conform/plan_record.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "planner/plan.h"
+#include "scenarios/read.h"
+
+using namespace hybridkv;
+
+TEST_CASE("golden: the views in the record of a plan are those of the first layer of each group") {
+  const Scenario scenario = read_scenario(parse_scenario(
+      "model: Qwen3.5-0.8B\nengine: {release: vllm-0.33, memory: 1 GiB}\nlimits: {max_model_len: 2048}\n", "s.yaml"));
+  const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
+  std::set<std::int64_t> first_layers;
+  for (const GroupPlan& group : plan.groups) first_layers.insert(group.layers().front());
+  const nlohmann::ordered_json views = plan_record(plan).at("views");
+  std::multiset<std::string> tensors;
+  for (const auto& view : views) {
+    CHECK(first_layers.contains(view.at("layer").get<std::int64_t>()));
+    tensors.insert(view.at("tensor").get<std::string>());
+  }
+  // One group of attention, and two tensors a group of states.
+  const auto groups = static_cast<std::size_t>(std::ssize(plan.groups));
+  CHECK(groups > 1);
+  CHECK(tensors.count("kv") == 1);
+  CHECK(tensors.count("state 0") == groups - 1);
+  CHECK(tensors.count("state 1") == groups - 1);
+  CHECK(tensors.size() == 1 + 2 * (groups - 1));
+}

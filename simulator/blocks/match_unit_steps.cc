@@ -1,7 +1,6 @@
 #include "simulator/blocks/match_unit_steps.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "base/checked.h"
@@ -94,14 +93,6 @@ bool MatchUnitSteps::advance(RequestBlocks& request, const CachedPrompt& prompt,
   if (quiet_unit_ > 0 && tokens == 1 && chunk.start % quiet_unit_ != 0)
     request.quiet_tokens = round_up(chunk.end, quiet_unit_);
   return true;
-}
-
-std::int64_t MatchUnitSteps::quiet_unit() const {
-  const CacheGeometry& geometry = cache_.geometry;
-  if (geometry.speculative_tokens > 0 || !geometry.attention_masks.empty()) return 0;
-  std::int64_t unit = positions_.unit();
-  for (const AttentionManager::Group& group : cache_.attention.groups()) unit = std::gcd(unit, group.block);
-  return std::gcd(unit, positions_.block());
 }
 
 void MatchUnitSteps::grow(RequestBlocks& request, const ComputedChunk& chunk, bool first) {

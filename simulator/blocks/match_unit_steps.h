@@ -17,7 +17,7 @@ class MatchUnitSteps : public BlockSteps {
         lookup_(cache.geometry, positions_, cache.attention, cache.states),
         publisher_(cache.geometry, positions_, cache.attention),
         columns_(cache.geometry, positions_, cache.states),
-        quiet_unit_(quiet_unit()) {}
+        quiet_unit_(looks_at_tokens(cache.geometry) ? 0 : positions_.unit()) {}
 
   void begin_step() override { columns_.begin_step(); }
   void order(std::vector<BlockCopy>& copied) const override;
@@ -44,14 +44,17 @@ class MatchUnitSteps : public BlockSteps {
   void publish(RequestBlocks& request, const CachedPrompt& prompt, ComputedChunk chunk);
   // Tokens that attention has room for behind a chunk: those of a drafter too.
   std::int64_t room(std::int64_t end) const;
-  // Tokens that divide every place at which a request takes, publishes or gives back something; 0 where none do, since
-  // windows and drafters may do so at any token.
-  std::int64_t quiet_unit() const;
+  // May a request take or give back something at any token, as windows and drafters do?
+  static bool looks_at_tokens(const CacheGeometry& geometry) {
+    return geometry.speculative_tokens > 0 || !geometry.attention_masks.empty();
+  }
 
   PrefixPositions positions_;
   PrefixLookup lookup_;
   AttentionPublisher publisher_;
   StateColumns columns_;
+  // Tokens of a match unit, which divides every block: the places at which a request that generates takes, publishes or
+  // gives back something; 0 where it may do so at any.
   std::int64_t quiet_unit_;
 };
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/digit.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "scenarios/number.h"

@@ -5,14 +5,13 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/digit.h"
 
 namespace hybridkv {
 
 namespace {
 
 constexpr std::int64_t kilo = 1024;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Reads a spec from left to right.
 class Parser {

@@ -49,8 +49,6 @@ void give_back_all(OwnedCache& cache, OwningRequest& request) {
   request.has_run = false;
   request.computed = 0;
   request.last = {};
-  request.doubtful.clear();
-  request.replaced.clear();
   cache.raised.erase(cache.raised.lower_bound({request.number, -1, OwnershipFault{}}),
                      cache.raised.lower_bound({request.number + 1, -1, OwnershipFault{}}));
 }

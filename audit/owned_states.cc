@@ -21,8 +21,7 @@ std::vector<RecordedStateWrite> written_columns(const RecordedGroup& group, cons
   const std::int64_t running = group.states == RecordedStates::running ? 0 : ceil_div(stop, size) - 1;
   std::vector<RecordedStateWrite> columns;
   if (group.states == RecordedStates::all)
-    for (std::int64_t at = (run.start / size + 1) * size; at < end; at += size)
-      if (at / size - 1 != running) columns.push_back({at / size - 1, at});
+    for (std::int64_t at = (run.start / size + 1) * size; at < end; at += size) columns.push_back({at / size - 1, at});
   if (run.exported > 0) columns.push_back({running - 1, run.exported});
   for (std::int64_t draft = 0; draft <= run.drafts; ++draft) columns.push_back({running + draft, end + draft});
   return columns;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "base/digit.h"
 #include "base/suggest.h"
 
 namespace hybridkv {
@@ -17,7 +18,6 @@ namespace {
 constexpr auto function_names = std::to_array<std::string_view>({"ceil", "floor", "max", "min", "lcm"});
 constexpr int most_nested = 100;  // brackets; deeper ones would end the stack
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 /// A fraction in lowest terms, its denominator above zero.

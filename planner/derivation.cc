@@ -7,6 +7,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "base/digit.h"
+
 namespace hybridkv {
 
 namespace {
@@ -71,8 +73,7 @@ std::optional<std::string> substituted_rule(const Decision& decision) {
       while (i + length < formula.size() && is_name_character(formula[i + length])) ++length;
       const std::string_view word = formula.substr(i, length);
       const bool known = std::find(functions.begin(), functions.end(), word) != functions.end() ||
-                         std::all_of(word.begin(), word.end(),
-                                     [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+                         std::all_of(word.begin(), word.end(), is_digit);
       if (!known) return std::nullopt;
       text += word;
     }

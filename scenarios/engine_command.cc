@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/digit.h"
 #include "base/error.h"
 #include "base/shell_split.h"
 #include "base/shell_word.h"
@@ -29,7 +29,7 @@ std::string spelled(std::string_view flag) {
 }
 
 bool is_flag(const std::string& word) {
-  return word.size() > 1 && word[0] == '-' && !std::isdigit(static_cast<unsigned char>(word[1])) && word[1] != '.';
+  return word.size() > 1 && word[0] == '-' && !is_digit(word[1]) && word[1] != '.';
 }
 
 bool is_separator(const std::string& word) {

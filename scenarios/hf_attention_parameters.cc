@@ -94,7 +94,7 @@ ParameterCounts latent_attention(const HfShape& layer, const HeadSizes& heads, b
   const Checked query_rank = layer.number({"q_lora_rank"});
   ParameterCounts counts;
   Checked latents = indexer_parameters(layer, windowed, query_rank != 0 ? query_rank : hidden);
-  if (query_rank != 0) latents += hidden * query_rank + query_rank;
+  latents += hidden * query_rank + query_rank;
   if (!takes_values(layer)) latents += hidden * (rank + rope) + rank;
   if (layer.has(HfTrait::sinks)) latents += heads.queries;
   counts[ParameterPart::latents] = latents;

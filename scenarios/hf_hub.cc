@@ -33,8 +33,8 @@ std::string model_of(const std::string& path) {
   std::string name = path.substr(hub_prefix.size());
   while (name.ends_with('/')) name.pop_back();
   const std::size_t slash = name.find('/');
-  const bool is_name = slash != std::string::npos && slash > 0 && slash + 1 < name.size() &&
-                       name.find('/', slash + 1) == std::string::npos && name.find("..") == std::string::npos;
+  const bool is_name = slash != std::string::npos && slash > 0 && name.find('/', slash + 1) == std::string::npos &&
+                       name.find("..") == std::string::npos;
   if (!is_name)
     throw InputError(fmt::format("{} names no model of the hub; write hf://organisation/name, as hf://Qwen/Qwen3-8B",
                                  in_quotes(path)));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "scenarios/number.h"
+#include "base/digit.h"
 
 namespace hybridkv {
 

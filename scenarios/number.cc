@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/digit.h"
 #include "base/read_real.h"
 #include "scenarios/yaml_tree.h"
 
@@ -164,7 +165,7 @@ ParsedNumber parse_tokens(std::string_view text) {
   std::int64_t tenths = 1;
   for (std::size_t i = 0; i < fraction.size() && fraction.size() <= 10; ++i) tenths *= 10;
   std::int64_t digits = 0;
-  if (fraction.size() <= 10) std::from_chars(fraction.data(), fraction.data() + fraction.size(), digits);
+  std::from_chars(fraction.data(), fraction.data() + fraction.size(), digits);
   if (fraction.size() > 10 || digits * unit % tenths != 0) return {0, "is no whole number of tokens"};
   ParsedNumber number;
   const auto parsed = std::from_chars(whole.data(), whole.data() + whole.size(), number.value);

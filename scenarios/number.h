@@ -7,9 +7,6 @@
 
 namespace hybridkv {
 
-/// 0 to 9, whatever the locale.
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// A number that was read, or why the text is none.
 struct ParsedNumber {
   std::int64_t value = 0;

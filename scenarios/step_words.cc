@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/digit.h"
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/suggest.h"

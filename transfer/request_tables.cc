@@ -52,7 +52,7 @@ std::vector<std::int64_t> choose_ids(const ArenaPlan& arena, std::int64_t count,
     // A sample without repetition, of which the highest is always one (Floyd).
     std::set<std::int64_t> chosen;
     if (count > 0) chosen.insert(0);
-    for (std::int64_t i = apart - count + 1; i < apart && std::ssize(chosen) < count; ++i) {
+    for (std::int64_t i = apart - count + 1; i < apart; ++i) {
       seed = mix(seed);
       const std::int64_t drawn = static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(i + 1));
       chosen.insert(chosen.contains(drawn) ? i : drawn);

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "scenarios/number.h"
+#include "base/digit.h"
 
 namespace hybridkv {
 

@@ -1,8 +1,9 @@
 #include "report/plan/warning_summary.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
+
+#include "base/digit.h"
 
 namespace hybridkv {
 
@@ -13,8 +14,6 @@ struct Parts {
   std::vector<std::string> texts{""};
   std::vector<std::string> numbers;
 };
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 Parts split_numbers(const std::string& message) {
   Parts parts;

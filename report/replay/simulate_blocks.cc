@@ -181,7 +181,6 @@ std::optional<Table> turns_table(const SimulationStats& stats) {
     rows.back().second.prompt_tokens += stats.turns[turn].prompt_tokens;
     rows.back().second.hit_tokens += stats.turns[turn].hit_tokens;
   }
-  if (rows.back().first == "later" && rows.back().second.requests == 0) rows.pop_back();
   const auto rate = [](const Row& row) {
     return Percent{100 * share(row.second.hit_tokens, row.second.prompt_tokens)};
   };

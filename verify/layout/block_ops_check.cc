@@ -101,7 +101,6 @@ void compare_piece(const Traffic& traffic, const BoundView& view, std::span<cons
                             view.view.pool, piece.begin + byte, piece.block,
                             own ? "was not reached" : "was touched but belongs to somebody else"));
   }
-  if (!is_right) std::copy(piece.canary.begin(), piece.canary.end(), page.begin());
   if (!is_target) return;
   // What is right differs from its canary in these bytes alone.
   for_each_own_run(traffic, view, piece.lane, [&](std::int64_t begin, std::int64_t bytes) {

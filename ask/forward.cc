@@ -56,6 +56,10 @@ void drop_refused_packs(Scenario& scenario, std::vector<std::string>& notes) {
   });
 }
 
+// Of passes that size their pools themselves.
+void give_memory(ScenarioFile& file) { apply_override(file, "engine.memory", "1 TiB", "--memory 1 TiB"); }
+void give_length(ScenarioFile& file) { apply_override(file, "limits.max_model_len", "1", "--max-model-len 1"); }
+
 }  // namespace
 
 std::vector<ForwardTask> forward_tasks(const Scenario& scenario, bool packs_chosen) {
@@ -64,14 +68,23 @@ std::vector<ForwardTask> forward_tasks(const Scenario& scenario, bool packs_chos
   return tasks;
 }
 
+void give_pools(ScenarioFile& file) {
+  const auto names = [&](const char* section, const char* key) {
+    const YamlNode* const mapping = file.root.find(section);
+    return mapping != nullptr && mapping->find(key) != nullptr;
+  };
+  if (!names("engine", "memory") && !names("engine", "num_blocks")) give_memory(file);
+  if (!names("limits", "max_model_len")) give_length(file);
+}
+
 ForwardTasks forward_tasks_of_all_models(bool packs_chosen, const std::function<void(ScenarioFile&)>& lay_over) {
   ForwardTasks all;
   for (const ShippedModel& shipped : shipped_models()) {
     ScenarioFile file = flags_alone();
     if (lay_over) lay_over(file);
     apply_override(file, "model", yaml_quoted(shipped.model.name), "--model " + shipped.model.name);
-    apply_override(file, "engine.memory", "1 TiB", "--memory 1 TiB");
-    apply_override(file, "limits.max_model_len", "1", "--max-model-len 1");
+    give_memory(file);
+    give_length(file);
     Scenario scenario = read_scenario(file);
     const bool takes_packs = !takes_one_layer_a_page(*scenario.engine.rules) &&
                              scenario.engine.strategy != Strategy::two_level;

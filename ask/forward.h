@@ -24,6 +24,10 @@ struct ForwardTask {
 /// A task for each pack of the scenario that is to be verified, see verified_packs.
 std::vector<ForwardTask> forward_tasks(const Scenario& scenario, bool packs_chosen);
 
+/// Gives a question that names none a memory and a longest request: forward passes size their pools themselves, so that
+/// neither changes what they show.
+void give_pools(ScenarioFile& file);
+
 /// Tasks of every shipped model, and what was assumed of one or left unused, a sentence each.
 struct ForwardTasks {
   std::vector<ForwardTask> tasks;

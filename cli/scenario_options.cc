@@ -141,17 +141,18 @@ void require_whole_question(const ScenarioFile& file, const ScenarioOptions& opt
   const bool takes_gpu = option("--gpu") != nullptr && (step == nullptr || !step->empty());
   const std::vector<NeededFlag> missing = missing_flags(file, takes_gpu);
   if (missing.empty()) return;
-  std::string example = options.command ? typed_command(*options.command) : "hybridkv plan";
-  for (const NeededFlag& flag : missing) example += fmt::format(" {} {}", flag.flag, flag.example);
+  std::string example = options.command ? typed_command(*options.command) : "hybridkv plan", needed, names;
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    const std::string flag = missing[i].flag + " " + missing[i].type;
+    needed += " " + flag;
+    names += (i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ") + flag;
+    example += fmt::format(" {} {}", missing[i].flag, missing[i].example);
+  }
   const bool nothing_given = options.overrides.empty() && given_flags(options).empty() && !file.is_model_alone;
   if (nothing_given)
     throw InputError("nothing to plan: name a SCENARIO (a file, or one that comes with hybridkv: qwen3.5-397b,\n"
-                     "example) or give --model NAME --memory SIZE --max-model-len TOKENS; for example\n  " + example);
+                     "example) or give" + needed + "; for example\n  " + example);
   check_model(file);
-  std::string names;
-  for (std::size_t i = 0; i < missing.size(); ++i)
-    names += fmt::format("{}{} {}", i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ", missing[i].flag,
-                         missing[i].type);
   throw InputError(fmt::format("nothing to plan: {} {} missing; for example\n  {}", names,
                                missing.size() == 1 ? "is" : "are", example));
 }
@@ -316,7 +317,9 @@ void lay_over(ScenarioFile& file, const ScenarioOptions& options) { lay_over(fil
 ScenarioFile scenario_file(const ScenarioOptions& options) {
   ScenarioFile file = load(options);
   lay_over(file, options);
-  if (options.scenario.empty() || file.is_model_alone) require_whole_question(file, options);
+  if (!options.scenario.empty() && !file.is_model_alone) return file;
+  if (options.fill) options.fill(file);
+  require_whole_question(file, options);
   return file;
 }
 

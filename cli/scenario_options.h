@@ -41,6 +41,7 @@ struct ScenarioOptions {
   std::shared_ptr<const ScenarioOptions> beside_command;  ///< what was typed beside it; null: none was given
   KeyValues boot;                      ///< of the start, from a command that starts an engine: "boot.utilization", …
   std::vector<FlagValue> flags;        ///< of the command itself; they win over everything else
+  void (*fill)(ScenarioFile&) = nullptr;  ///< gives flags alone what its command can do without; null: nothing
 };
 
 /// Adds SCENARIO, --set, --model, --engine, --backend-profile, --pack, --tp, --memory, --max-model-len, --mode,

@@ -147,11 +147,12 @@ Planted planted_of(const std::vector<std::string>& inject) {
 
 std::vector<ForwardTask> tasks_of(const VerifyOptions& options) {
   const bool packs_chosen = !options.scenario.pack.empty();
-  if (!options.all_models) return forward_tasks(read_scenario(options.scenario), packs_chosen);
+  ScenarioOptions flags = options.scenario;
+  flags.fill = give_pools;
+  if (!options.all_models) return forward_tasks(read_scenario(flags), packs_chosen);
   if (!options.scenario.scenario.empty() || !options.scenario.model.empty())
     throw InputError("--all-models runs every shipped model; leave out the scenario and --model");
-  ScenarioOptions flags = options.scenario;
-  flags.memory.clear();  // forward passes size their pools themselves
+  flags.memory.clear();
   flags.max_model_len.clear();
   const ForwardTasks all =
       forward_tasks_of_all_models(packs_chosen, [&](ScenarioFile& file) { lay_over(file, flags); });
@@ -240,6 +241,7 @@ void add_verify_command(CLI::App& app, CommandAction& action) {
   command->footer(with_engines(fault_list() +
                   "\nExamples:\n"
                   "  hybridkv verify --forward qwen3.5-397b --pack 1,2,3,5\n"
+                  "  hybridkv verify --forward --model ./config.json\n"
                   "  hybridkv verify --forward --all-models\n"
                   "  hybridkv verify --forward qwen3.5-397b --pack 3 --inject all\n"
                   "  hybridkv verify --forward qwen3.5-397b --pack 1 --engine {tree}\n"

@@ -52,6 +52,14 @@ void require_same(const std::string& arguments, const std::string& other) {
 
 }  // namespace
 
+TEST_CASE("law: forward passes need no memory and no length, and show the same as with them") {
+  const std::string asked = "verify --forward --quiet --case fresh-blocks";
+  const std::string passes = asked + " --pack 2 --format csv --model granite-4.0-h-350m";
+  require_same(passes, passes + rest);
+  require_same(asked + " --pack 2 --format csv granite-4.0-h-350m", passes);
+  require_completed(asked, "name a SCENARIO");
+}
+
 TEST_CASE("edge: flags of vLLM are answered with what asks for the same here") {
   const std::string plan = "plan --model Qwen3.5-4B --memory 40G --max-model-len 32k ";
   require_refused(plan + "--tensor-parallel-size 2", "plan has no flag --tensor-parallel-size; here it is --tp RANKS");

@@ -31,14 +31,18 @@ struct BoundOptions {
   ClockOptions clock;
 };
 
+/// Without a memory that is said each cache has what the GPU leaves it, as in a replay.
+std::vector<CompareSetting> settings_on(const ScenarioOptions& options, const std::optional<TimedQuestion>& timed) {
+  if (!timed || says_memory(options)) return any_settings(options);
+  std::vector<CompareSetting> settings = any_settings(with_all_memory(options, *timed));
+  for (CompareSetting& setting : settings) leave_to_weights(setting.scenario, *timed);
+  return settings;
+}
+
 int run_bound(const BoundOptions& options) {
   const std::optional<TimedQuestion> timed = timed_question(options.clock);
-  ScenarioOptions scenario = options.scenario;
-  // Without a memory that is said the cache has what the GPU leaves, as in a replay.
-  if (timed && !says_memory(scenario))
-    scenario.memory = std::to_string(scenario_on(scenario, timed).engine.memory_bytes);
   if (rates_of(options.clock).size() > 1) throw InputError("--rate: a bound is of one rate; give one factor");
-  const std::vector<CompareSetting> settings = any_settings(scenario);
+  const std::vector<CompareSetting> settings = settings_on(options.scenario, timed);
   const auto has_fleet = [](const CompareSetting& setting) { return setting.scenario.simulate.fleet.replicas > 1; };
   if (timed && std::any_of(settings.begin(), settings.end(), has_fleet))
     throw InputError("--gpu bounds the first token of one cache, --replicas what several find; leave --gpu out, or "

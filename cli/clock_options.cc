@@ -139,13 +139,21 @@ Scenario read_scenario_on(const ScenarioOptions& options, const ClockOptions& cl
   return scenario;
 }
 
+ScenarioOptions with_all_memory(const ScenarioOptions& options, const TimedQuestion& timed) {
+  ScenarioOptions all = options;
+  all.flags.push_back(
+      {"engine.memory", std::to_string(find_gpu(timed.served.gpu).total_bytes), "--gpu " + timed.served.gpu});
+  return all;
+}
+
+void leave_to_weights(Scenario& scenario, const TimedQuestion& timed) {
+  set_memory(scenario.engine, cache_memory(scenario, find_gpu(timed.served.gpu)));
+}
+
 Scenario scenario_on(const ScenarioOptions& options, const std::optional<TimedQuestion>& timed) {
   if (!timed || says_memory(options)) return read_scenario(scenario_file(options));
-  const Gpu& gpu = find_gpu(timed->served.gpu);
-  ScenarioOptions with_memory = options;
-  with_memory.flags.push_back({"engine.memory", std::to_string(gpu.total_bytes), "--gpu " + timed->served.gpu});
-  Scenario scenario = read_scenario(scenario_file(with_memory));
-  set_memory(scenario.engine, cache_memory(scenario, gpu));
+  Scenario scenario = read_scenario(scenario_file(with_all_memory(options, *timed)));
+  leave_to_weights(scenario, *timed);
   return scenario;
 }
 

@@ -54,4 +54,9 @@ void refuse_clock(const ClockOptions& options);
 /// The same, and what was assumed of it is not said.
 Scenario scenario_on(const ScenarioOptions& options, const std::optional<TimedQuestion>& timed);
 
+/// The two steps of that: the cache has all memory of the GPU until a scenario is read, and then leaves the weights of
+/// its model, as its engine splits them, theirs.
+ScenarioOptions with_all_memory(const ScenarioOptions& options, const TimedQuestion& timed);
+void leave_to_weights(Scenario& scenario, const TimedQuestion& timed);
+
 }  // namespace hybridkv

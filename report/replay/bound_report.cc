@@ -1,6 +1,7 @@
 #include "report/replay/bound_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -54,6 +55,12 @@ bool is_fleet(const std::vector<BoundAnswer>& answers) {
   return std::any_of(answers.begin(), answers.end(), [](const BoundAnswer& one) { return !one.router.empty(); });
 }
 
+bool has_time(const BoundAnswer& answer) { return answer.time.has_value(); }
+
+bool has_times(const std::vector<BoundAnswer>& answers) {
+  return std::any_of(answers.begin(), answers.end(), has_time);
+}
+
 /// "N = 1: a first token after 90.0 ms ± 22 % in the mean, by no policy before 61.2 ms ± 22 %, by the same clock".
 std::string time_text(const BoundAnswer& answer) {
   const double error = answer.time->timed.served.source.error().first_token_median;
@@ -62,14 +69,32 @@ std::string time_text(const BoundAnswer& answer) {
                      with_error(answer.time->least(), error));
 }
 
-/// How the times are made, by which clock.
-std::string time_basis(const TimeBound& time) {
+/// What is said of the times of the answers, each once. Pre: one of them has times.
+template <class Text>
+std::string each_once(const std::vector<BoundAnswer>& answers, const char* between, Text&& text) {
+  std::vector<std::string> said;
+  for (const BoundAnswer& answer : answers) {
+    if (!answer.time) continue;
+    const std::string one = text(answer.time->timed);
+    if (std::find(said.begin(), said.end(), one) == said.end()) said.push_back(one);
+  }
+  return fmt::format("{}", fmt::join(said, between));
+}
+
+std::string clocks_text(const std::vector<BoundAnswer>& answers) {
+  return each_once(answers, ". ", [](const TimedAnswer& timed) { return clock_label(timed.served); });
+}
+
+/// How the times are made, by which clocks.
+std::string time_basis(const std::vector<BoundAnswer>& answers) {
   return fmt::format(
-      "First tokens, on {} {}: by the times of the trace, replayed with the engine's own rules. By no policy before: "
+      "First tokens, on {}: by the times of the trace, replayed with the engine's own rules. By no policy before: "
       "proven for whatever is kept, in any memory, by the same clock. Every request is given all that an earlier "
       "prompt began with, and either has the machine for itself, or waits until what each takes of the machine for "
-      "itself is done in the best order; the larger mean holds. {}.", time.timed.gpus(),
-      time.timed.served.gpu, clock_label(time.timed.served));
+      "itself is done in the best order; the larger mean holds. {}.",
+      each_once(answers, " and on ",
+                [](const TimedAnswer& timed) { return fmt::format("{} {}", timed.gpus(), timed.served.gpu); }),
+      clocks_text(answers));
 }
 
 Document bound_document(const std::vector<BoundAnswer>& answers, const std::string& trace) {
@@ -82,11 +107,9 @@ Document bound_document(const std::vector<BoundAnswer>& answers, const std::stri
       verdicts.items.push_back(verdict_text(answer));
     else
       refusals.items.push_back(fmt::format("{} has no bound: {}", answer.name, answer.refused));
-  const TimeBound* timed = nullptr;
   for (const BoundAnswer& answer : answers) {
     if (answer.time) {
       verdicts.items.push_back(time_text(answer));
-      timed = &*answer.time;
     } else if (!answer.no_time.empty()) {
       refusals.items.push_back(fmt::format("{} has no times: {}", answer.name, answer.no_time));
     }
@@ -94,7 +117,7 @@ Document bound_document(const std::vector<BoundAnswer>& answers, const std::stri
   document.blocks.emplace_back(std::move(verdicts));
   if (!refusals.items.empty()) document.blocks.emplace_back(std::move(refusals));
   document.blocks.emplace_back(Paragraph{is_fleet(answers) ? fleet_bound_text : one_bound_text});
-  if (timed) document.blocks.emplace_back(Paragraph{time_basis(*timed)});
+  if (has_times(answers)) document.blocks.emplace_back(Paragraph{time_basis(answers)});
   return document;
 }
 
@@ -109,8 +132,7 @@ Table bound_table(const std::vector<BoundAnswer>& answers) {
     return known([=](const Row& row) { return Real{row.layout.rate(std::invoke(tokens, row)), 4}; });
   };
   const auto rate_of = [&](auto member) { return rate(via(&Row::layout, member)); };
-  const auto has_time = [](const Row& row) { return row.time.has_value(); };
-  const bool timed = std::any_of(answers.begin(), answers.end(), has_time);
+  const bool timed = has_times(answers);
   // For people with its unit, for programs in seconds.
   const auto shown = [&](auto getter) {
     return where(has_time, [=](const Row& row) { return human_seconds(std::invoke(getter, *row.time)); });
@@ -156,8 +178,7 @@ std::string render_bound(const std::vector<BoundAnswer>& answers, const std::str
   if (format == Format::csv) return render_csv(bound_table(answers));
   if (format != Format::json) return render_people(bound_document(answers, trace), format, style);
   nlohmann::ordered_json json{{"schema", bound_schema_id}, {"trace", trace}};
-  for (const BoundAnswer& answer : answers)
-    if (answer.time) json["clock"] = clock_label(answer.time->timed.served);
+  if (has_times(answers)) json["clock"] = clocks_text(answers);
   json["layouts"] = to_json(bound_table(answers));
   return json_text(json);
 }

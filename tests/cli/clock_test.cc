@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -133,6 +134,35 @@ TEST_CASE("golden: bound says the least mean first token beside that of a replay
   require_refused("bound " + model + "--rate 1x,2x", "give one factor");
   require_refused("bound " + model + "--requests 50 --engine llama.cpp", "llama.cpp");
   require_refused("bound --model Qwen3.5-4B --memory 8G --max-model-len 32k --rate 2x", "say on what by --gpu NAME");
+}
+
+TEST_CASE("law: bound gives each engine and split the memory that the GPU leaves it, as when it is asked alone") {
+  const auto bounded = [&](const std::string& asked) {
+    const ProgramRun run = run_program("bound " + model + "--requests 100 --format json -q " + asked + " 2> /dev/null");
+    CAPTURE(run.output);
+    REQUIRE(run.exit_code == 0);
+    return nlohmann::json::parse(run.output)["layouts"];
+  };
+  for (const auto& [flag, second, third] :
+       {std::array{"--engines ", "vllm-0.33", "sglang-0.5.23"}, std::array{"--tp ", "1", "2"}}) {
+    const nlohmann::json both = bounded(std::string(flag) + second + "," + third);
+    const std::string one = flag == std::string("--tp ") ? flag : "--engine ";
+    REQUIRE(both.size() == 2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      nlohmann::json alone = bounded(one + (i == 0 ? second : third))[0];
+      alone["name"] = both[i]["name"];  // it is called by what varies
+      CHECK(alone == both[i]);
+    }
+  }
+  // Each clock is named, and each number of GPUs.
+  const auto said = nlohmann::json::parse(run_program("bound " + model + "--requests 20 --format json -q --engines "
+                                                      "vllm-0.33,vllm-0.32,sglang-0.5.23 2> /dev/null").output);
+  const std::string clocks = said["clock"];
+  CHECK(clocks.starts_with("clock of vllm, "));
+  CHECK(clocks.find("clock of vllm", 1) == std::string::npos);
+  CHECK(clocks.find(". clock of sglang, ") != std::string::npos);
+  CHECK(run_program("bound " + model + "--requests 20 --tp 1,2").output.find("on 1 H200 and on 2 H200: by the times") !=
+        std::string::npos);
 }
 
 TEST_CASE("golden: plot --gpu draws latency against load and where a step's time goes, a curve a pack or an engine") {

@@ -65,14 +65,18 @@ std::int64_t EngineLoop::most_steps() const {
 
 StepBatch EngineLoop::middle(std::int64_t steps) const {
   StepBatch fullest;
-  double rows = 0;
+  double rows = 0, loads = 0, loads_beside = 0;
   for (const RankLoop& rank : ranks_) {
     if (rank.idle()) continue;
     const StepBatch batch = rank.middle(steps);
     rows += batch.rows();
+    loads = std::max(loads, batch.loaded_seconds);
+    loads_beside = std::max(loads_beside, batch.loaded_beside_seconds);
     if (batch.rows() > fullest.rows()) fullest = batch;
   }
   fullest.elsewhere_rows = rows - fullest.rows();
+  fullest.loaded_seconds = loads;
+  fullest.loaded_beside_seconds = loads_beside;
   return fullest;
 }
 

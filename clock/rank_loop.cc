@@ -13,6 +13,7 @@ void RankLoop::submit(const LoopRequest& request) {
                       .outputs = request.outputs,
                       .computed = request.prefilled ? request.prompt : request.found,
                       .found = request.found,
+                      .load_seconds = request.load_seconds,
                       .prefilled = request.prefilled});
 }
 
@@ -81,6 +82,8 @@ void RankLoop::admit(const LoopEvents& events) {
     ++decoding_;
   }
   held_ += held_by(request);
+  double& loads = rules_.loads_by_layer ? prompts_.loaded_beside_seconds : prompts_.loaded_seconds;
+  loads += std::exchange(request.load_seconds, 0);
   if (events.on_admission && !request.began) events.on_admission(request.index);
 }
 

@@ -25,6 +25,7 @@ struct LoopRules {
   bool reserves_outputs = false;    ///< nobody is admitted who might not fit at its end; else the last one gives way
   Drafts drafts;                    ///< verified in every step of a sequence that generates
   std::int64_t ranks = 1;           ///< that have requests of their own: attention data parallel
+  bool loads_by_layer = false;      ///< loads of what was found go on beside the step that reads it, else before it
   std::int64_t balance_steps = 0;   ///< prompts wait until every rank has one, but no more than so many steps; 0: not
   bool operator==(const LoopRules&) const = default;
 };
@@ -35,6 +36,7 @@ struct LoopRequest {
   std::int64_t prompt = 0;     ///< tokens, >= 1
   std::int64_t found = 0;      ///< of them, that a cache of prefixes had: not computed, but read
   std::int64_t outputs = 1;    ///< tokens, >= 1
+  double load_seconds = 0;     ///< that loads of what was found take, from memory behind the cache
   bool prefilled = false;      ///< another engine computed its prompt and first token, and it needs a place alone
 };
 
@@ -81,6 +83,7 @@ class RankLoop {
     std::int64_t outputs = 0;    // still to be generated behind that
     std::int64_t computed = 0;   // of its prompt, those found included
     std::int64_t found = 0;
+    double load_seconds = 0;     // still to be waited for
     std::int64_t generated = 0;  // behind its prompt
     std::int64_t steps = 0;      // in which it generated, behind its prompt
     bool began = false;          // its first token is out

@@ -26,6 +26,7 @@ struct StepBatch {
   double sampled = 0;           ///< sequences of which this step samples a token
   double copied_states = 0;     ///< sequences whose states are copied, in all recurrent layers
   double loaded_seconds = 0;    ///< that loads from other memory take before it
+  double loaded_beside_seconds = 0;  ///< that loads take layer by layer beside it: it ends no sooner than they do
   double elsewhere_rows = 0;    ///< rows that other ranks compute, with which this one shares the experts
   /// Rows that this rank computes.
   double rows() const { return prompt_tokens + decode_rows; }

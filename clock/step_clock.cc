@@ -109,6 +109,7 @@ StepWorkload StepClock::workload(const StepBatch& batch) const {
         work.layers + eager_latent_layers * latent_layers + eager_state_layers * (work.mixer_layers - latent_layers);
   work.sequences = batch.decoding;
   work.loaded_seconds = batch.loaded_seconds;
+  work.loaded_beside_seconds = batch.loaded_beside_seconds;
   add_collectives(work, rows);
   if (batch.draft_passes > 0) add_drafter(work, batch);
   return work;
@@ -183,7 +184,8 @@ StepParts StepClock::parts_of(const StepWorkload& work, const Coefficients& of) 
               work.quant_layers * of[Coefficient::quant_layer_us]);
   parts[StepPart::eager] = 1e-6 * work.eager_layers * of[Coefficient::eager_layer_us];
   parts[StepPart::scheduler] = 1e-3 * of[Coefficient::step_ms] + 1e-6 * work.sequences * of[Coefficient::seq_us];
-  parts[StepPart::loads] = work.loaded_seconds;
+  const double computed = parts.total();
+  parts[StepPart::loads] = work.loaded_seconds + std::max(0.0, work.loaded_beside_seconds - computed);
   return parts;
 }
 

@@ -57,7 +57,7 @@ struct StepWorkload {
   double allreduces = 0;
   double layers = 0, moe_layers = 0, mixer_layers = 0, quant_layers = 0, eager_layers = 0;
   double sequences = 0;
-  double loaded_seconds = 0;
+  double loaded_seconds = 0, loaded_beside_seconds = 0;
 };
 
 /// What layers of attention read in a step: all of it, or what lies in their window.

@@ -34,6 +34,8 @@ class TermList {
     add_time(StepPart::scheduler,
              {{batch_.decoding, "sequences"}, seconds_each(of[Coefficient::seq_us] * 1e-6, "(seq_us)")});
     add_time(StepPart::loads, {seconds_each(batch_.loaded_seconds, "of loads")});
+    add_time(StepPart::loads, {seconds_each(clock_.parts(batch_)[StepPart::loads] - batch_.loaded_seconds,
+                                            "left of loads that go on beside it")});
     if (batch_.draft_passes > 0) add_drafter();
     std::stable_sort(terms_.begin(), terms_.end(),
                      [](const StepTerm& a, const StepTerm& b) { return a.part < b.part; });

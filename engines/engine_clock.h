@@ -22,6 +22,7 @@ struct EngineClock {
   std::string_view file;          ///< of its coefficients, among embedded_clocks
   bool prompts_alone = false;     ///< while prompts wait, steps compute nothing else
   bool reserves_outputs = false;  ///< nobody is admitted who might not fit the cache at its end
+  bool loads_by_layer = false;    ///< what was found on the host is loaded beside the step that reads it
   double memory_share = 0.9;      ///< of a GPU's memory that weights, cache and what lies beside them may take
   std::string (*bench)(const LoadTestQuestion& question) = nullptr;  ///< the command of its own load test
   /// The command of its benchmark of forward passes over a file of shapes, with the file of the result; null: none.

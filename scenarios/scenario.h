@@ -44,7 +44,6 @@ struct SimulateRequest {
   std::optional<std::int64_t> host_memory_bytes;
   std::optional<double> host_state_share;
   HostWrite host_write = HostWrite::eviction;
-  double host_gb_per_second = 50;           ///< 1e9 bytes a second
   bool operator==(const SimulateRequest&) const = default;
 };
 

@@ -332,8 +332,8 @@ void add_host_keys(Section<SimulateRequest>& keys) {
             &SimulateRequest::host_memory_bytes)
       .number_by(key("host_state_share", "share of it for states alone, 0 to 1; default: whatever was used last stays"),
                  [](SimulateRequest& request, double value) { request.host_state_share = value; })
-      .number_by(key("host_bandwidth", "GB a second at which blocks are loaded; default 50"),
-                 [](SimulateRequest& request, double value) { request.host_gb_per_second = value; });
+      .number_by(key("host_bandwidth", "GB a second at which what lies on the host is loaded; default 50"),
+                 [](SimulateRequest& request, double value) { request.driver.host_bytes_per_second = value * 1e9; });
   KeyInfo write = with_choices(key("host_write", "when a block is copied there: on eviction (the default), or "
                                                  "write_through as soon as it can be found"),
                                names_of(host_write_names));

@@ -66,7 +66,7 @@ class DrivenReplay final : public CacheReplay {
         : replica(spec.driver,
                   [longest = max_model_len_of(spec.cache)](const TraceRequest& request, std::span<const TokenRun>) {
                     return refused_for_length(request.input_length, longest) ? std::nullopt
-                                                                             : std::optional<std::int64_t>(0);
+                                                                             : std::optional(FoundPrefix{});
                   },
                   false),
           trace(spec.driver, {&replica}) {}

@@ -26,12 +26,20 @@ namespace hybridkv {
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
+/// What is loaded from the host behind a cache, of one rank.
+struct LoadedBytes {
+  std::int64_t of_unit = 0;   ///< K and V of all layers, of a token or of a block
+  std::int64_t of_state = 0;  ///< states of all layers
+  bool operator==(const LoadedBytes&) const = default;
+};
+
 /// A dual pool with a radix tree.
 struct TreeCache {
   const EngineRules* rules = nullptr;  ///< the engine that the cache belongs to
   std::string name;
   TreeSettings settings;
   std::optional<std::int64_t> max_model_len;  ///< longer prompts are refused; unset: no limit
+  LoadedBytes loaded = {};                    ///< the unit is a token
   bool operator==(const TreeCache&) const = default;
 };
 
@@ -50,6 +58,7 @@ struct SnapshotCache {
   std::string name;
   SnapshotSettings settings;
   std::optional<std::int64_t> max_model_len;
+  LoadedBytes loaded = {};  ///< the unit is a block
   bool operator==(const SnapshotCache&) const = default;
 };
 

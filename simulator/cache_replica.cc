@@ -215,11 +215,26 @@ SimulationSpec untimed(const SimulationSpec& spec) {
   return one;
 }
 
-/// What a record says to a clock: tokens found of a request that was served; nothing of another.
-std::optional<std::int64_t> found_of(const RecordView& view) {
+/// Bytes that a request had loaded from the host.
+double loaded_bytes(const AnyCache& cache, const RecordView& view) {
+  const auto sum = [](const LoadedBytes& loaded, std::int64_t units, std::int64_t states) {
+    return static_cast<double>(loaded.of_unit) * static_cast<double>(units) +
+           static_cast<double>(loaded.of_state) * static_cast<double>(states);
+  };
+  if (const auto* const* tree = std::get_if<const TreeRecord*>(&view))
+    return sum(std::get<TreeCache>(cache).loaded, (*tree)->loaded_tokens, (*tree)->loaded_states);
+  if (const auto* const* snapshots = std::get_if<const SnapshotRecord*>(&view))
+    return sum(std::get<SnapshotCache>(cache).loaded, (*snapshots)->loaded_blocks, (*snapshots)->loaded_states);
+  return 0;
+}
+
+/// What a record says to a clock of a request that was served; nothing of another.
+std::optional<FoundPrefix> found_of(const AnyCache& cache, const RecordView& view, double bytes_per_second) {
   return std::visit(
-      [](const auto* record) {
-        return record->status == RequestStatus::ok ? std::optional(record->hit_tokens) : std::nullopt;
+      [&](const auto* record) {
+        return record->status == RequestStatus::ok
+                   ? std::optional(FoundPrefix{record->hit_tokens, loaded_bytes(cache, view) / bytes_per_second})
+                   : std::nullopt;
       },
       view);
 }
@@ -236,8 +251,9 @@ class TimedReplica final : public CacheReplica {
               },
               true) {
     SimulationSpec inner = untimed(spec);
-    inner.on_record = [this, tell = spec.on_record](const RecordView& record, const ReuseLoss* loss) {
-      found_ = found_of(record);
+    inner.on_record = [this, cache = spec.cache, rate = spec.driver.host_bytes_per_second,
+                       tell = spec.on_record](const RecordView& record, const ReuseLoss* loss) {
+      found_ = found_of(cache, record, rate);
       if (tell) tell(record, loss);
     };
     inner_ = make_untimed(inner);
@@ -252,7 +268,7 @@ class TimedReplica final : public CacheReplica {
  private:
   LoopReplica loop_;
   std::unique_ptr<CacheReplica> inner_;
-  std::optional<std::int64_t> found_;  // of the request that was submitted last
+  std::optional<FoundPrefix> found_;  // of the request that was submitted last
 };
 
 }  // namespace

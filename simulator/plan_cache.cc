@@ -15,11 +15,13 @@ AnyCache block_cache_of(const CachePlan& plan, const ModelSpec&, const EngineSpe
 }
 
 AnyCache tree_cache_of(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine) {
-  return TreeCache{plan.rules, std::string(plan.rules->title), tree_settings_of(plan, model, engine), {}};
+  return TreeCache{plan.rules, std::string(plan.rules->title), tree_settings_of(plan, model, engine), {},
+                   {plan.tree_pools->token_bytes, plan.tree_pools->state_slot_bytes}};
 }
 
 AnyCache snapshot_cache_of(const CachePlan& plan, const ModelSpec&, const EngineSpec&) {
-  return SnapshotCache{plan.rules, std::string(plan.rules->title), snapshot_settings_of(plan), {}};
+  return SnapshotCache{plan.rules, std::string(plan.rules->title), snapshot_settings_of(plan), {},
+                       {plan.arenas[0].bytes_per_id, plan.arenas[1].bytes_per_id}};
 }
 
 AnyCache slot_cache_of(const CachePlan& plan, const ModelSpec&, const EngineSpec&) {

@@ -54,6 +54,7 @@ LoopRules loop_rules(const AnyCache& cache, const Scenario& scenario, const Cloc
   if (const EngineClock* clock = engine_of(rules_of(cache)).clock) {
     rules.prompts_alone = clock->prompts_alone;
     rules.reserves_outputs = clock->reserves_outputs;
+    rules.loads_by_layer = clock->loads_by_layer;
   }
   return std::visit(RulesOfCache{rules}, cache);
 }

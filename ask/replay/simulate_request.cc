@@ -26,7 +26,7 @@ void add_host(CacheGeometry& geometry, const SimulateRequest& request, const Cac
   host.memory_bytes = request.host_memory_bytes;
   host.state_share = request.host_state_share;
   host.write = request.host_write;
-  host.bytes_per_second = request.host_gb_per_second * 1e9;
+  host.bytes_per_second = request.driver.host_bytes_per_second;
   for (const ArenaPlan& arena : plan.arenas) host.block_bytes.push_back(arena.bytes_per_id);
 }
 

@@ -18,11 +18,13 @@ inline constexpr EngineAxis axes_of_sglang[] = {
     {&search_axis::page_sizes, tried<1, 64>},
     {&search_axis::track_intervals, tried<64, 128, 256, 512, 1024>}};
 
-/// Steps of SGLang have prompts alone while some wait. Source: SGLang Scheduler.get_next_batch_to_run.
+/// Steps of SGLang have prompts alone while some wait, and a layer waits for its own loads alone. Source: SGLang
+/// Scheduler.get_next_batch_to_run and HiCacheController.start_loading.
 inline constexpr EngineClock clock_of_sglang{.name = "sglang",
                                              .file = "sglang/clock.json",
                                              .prompts_alone = true,
                                              .reserves_outputs = true,
+                                             .loads_by_layer = true,
                                              .memory_share = 0.95,
                                              .bench = bench_sglang};
 

@@ -16,6 +16,6 @@ nlohmann::ordered_json host_json(const SimulationStats& stats);
 
 inline constexpr const char* host_text =
     "Loaded: found because the host had what the pools lacked. Dead: K and V on the host behind which no state is left "
-    "to go on from. Time of loads at the stated rate; no driver waits for it. Modelled: no engine's run covers it.";
+    "to go on from. Time of loads at the stated rate; only a clock waits for it. Modelled: no engine's run covers it.";
 
 }  // namespace hybridkv

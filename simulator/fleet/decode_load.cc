@@ -8,7 +8,7 @@ LoadFigures figures_of(const DecodeLoad& load) {
   ServedTimes times;
   DecodePool pool(load.outputs, load.decode);
   pool.on_served = [&](const RequestTimes& request) { times.add(request); };
-  const auto nothing = [](const TraceRequest&, std::span<const TokenRun>) { return std::optional<std::int64_t>(0); };
+  const auto nothing = [](const TraceRequest&, std::span<const TokenRun>) { return std::optional(FoundPrefix{}); };
   std::vector<std::unique_ptr<LoopReplica>> prompts;
   std::vector<Replica*> driven;
   for (std::int64_t i = 0; i < load.prompt_replicas; ++i) {

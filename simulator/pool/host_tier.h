@@ -46,7 +46,7 @@ struct HostStats {
   std::int64_t held_bytes = 0;        ///< at the end
   std::int64_t held_state_bytes = 0;  ///< of those, states
   std::int64_t dead_bytes = 0;        ///< of those, K and V that no state of pools or host can resume behind
-  double load_seconds = 0;            ///< at the stated rate; no driver waits for it
+  double load_seconds = 0;            ///< at the stated rate; the steps of a clock wait for it
   bool operator==(const HostStats&) const = default;
 };
 

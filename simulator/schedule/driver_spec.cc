@@ -23,6 +23,8 @@ void check_driver(const DriverSpec& driver) {
                                     std::pair{cost.per_copied_state, "per_copied_state"}})
     if (!(value >= 0 && value < 1e9))
       throw SpecError(fmt::format("driver.cost.{}", name), fmt::format("is a number of seconds >= 0, not {}", value));
+  if (!(driver.host_bytes_per_second > 0))
+    throw SpecError("driver.host_bandwidth", fmt::format("must be more than 0, is {}", driver.host_bytes_per_second));
   for (const auto& [value, path] : {std::pair{driver.rate, "driver.rate"}, {driver.slowness, "driver.slowness"}})
     if (!(value > 0 && value < 1e9)) throw SpecError(path, fmt::format("is a number above 0, not {}", value));
   if (driver.kind == DriverKind::open_loop && !driver.clock && cost.per_prefill_token + cost.per_decode_step <= 0)

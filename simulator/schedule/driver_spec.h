@@ -53,6 +53,7 @@ struct DriverSpec {
   ServiceLimits limits;
   double rate = 1;             ///< open loop: requests come so many times as fast as the trace says, > 0
   double slowness = 1;         ///< steps take so many times as long, > 0
+  double host_bytes_per_second = 50e9;  ///< by a clock: at which caches without blocks load from the host, > 0
   double think_seconds = 0;    ///< closed loop: from the end of a user's request to the next one, >= 0
   bool operator==(const DriverSpec&) const = default;
 };

@@ -29,7 +29,7 @@ LoopReplica::LoopReplica(const DriverSpec& driver, Found found, bool reads_promp
 
 std::unique_ptr<LoopReplica> LoopReplica::behind_prompts(const DriverSpec& driver) {
   const auto all = [](const TraceRequest& request, std::span<const TokenRun>) {
-    return std::optional(request.input_length);
+    return std::optional(FoundPrefix{request.input_length});
   };
   auto replica = std::make_unique<LoopReplica>(driver, all, false);
   replica->prefilled_ = true;
@@ -37,14 +37,14 @@ std::unique_ptr<LoopReplica> LoopReplica::behind_prompts(const DriverSpec& drive
 }
 
 void LoopReplica::submit(const TraceRequest& request, std::span<const TokenRun> prompt) {
-  const std::optional<std::int64_t> found_tokens = found_(request, prompt);
-  if (!found_tokens) {
+  const std::optional<FoundPrefix> prefix = found_(request, prompt);
+  if (!prefix) {
     if (on_end) on_end(request.index, std::max(now_, request.arrival_seconds));
     return;
   }
   const std::int64_t outputs = std::max<std::int64_t>(1, request.output_length);
   // A prompt that was found whole still has its last token computed.
-  const std::int64_t found = std::min(*found_tokens, request.input_length - 1);
+  const std::int64_t found = std::min(prefix->tokens, request.input_length - 1);
   requests_[request.index] = {.arrival = request.arrival_seconds,
                               .prompt = request.input_length,
                               .found = found,
@@ -54,6 +54,7 @@ void LoopReplica::submit(const TraceRequest& request, std::span<const TokenRun> 
                 .prompt = request.input_length,
                 .found = prefilled_ ? 0 : found,
                 .outputs = outputs,
+                .load_seconds = prefix->load_seconds,
                 .prefilled = prefilled_});
 }
 

@@ -14,12 +14,18 @@
 
 namespace hybridkv {
 
+/// What a cache had of a prompt.
+struct FoundPrefix {
+  std::int64_t tokens = 0;  ///< that need not be computed
+  double load_seconds = 0;  ///< that bringing it back from memory behind the cache takes
+};
+
 /// An engine's steps by a clock, where it is told what a cache found of each request as it comes: for caches that are
 /// replayed without time, for what would be without any cache, and for what generates behind prompts of others.
 class LoopReplica final : public Replica {
  public:
-  /// How many tokens of a prompt need not be computed; nothing: the request is not served.
-  using Found = std::function<std::optional<std::int64_t>(const TraceRequest&, std::span<const TokenRun> prompt)>;
+  /// Nothing: the request is not served.
+  using Found = std::function<std::optional<FoundPrefix>(const TraceRequest&, std::span<const TokenRun> prompt)>;
 
   /// Pre: driver.clock. `reads_prompts`: does `found` look at what prompts consist of?
   LoopReplica(const DriverSpec& driver, Found found, bool reads_prompts);

@@ -45,6 +45,42 @@ TEST_CASE("golden: a request that reserves its output is admitted when another h
   CHECK(next_prompts(loop) == 100);
 }
 
+TEST_CASE("golden: the room of a request that has ended is another's while a third still runs") {
+  EngineLoop loop({.budget = 1000, .cache_tokens = 203, .reserves_outputs = true}, {});
+  loop.submit({.index = 0, .prompt = 100, .outputs = 3});
+  loop.submit({.index = 1, .prompt = 50, .outputs = 40});
+  loop.submit({.index = 2, .prompt = 100, .outputs = 3});
+  CHECK(next_prompts(loop) == 150);  // 103 and 90 tokens, which leave 10
+  loop.complete(1);
+  CHECK(next_prompts(loop) == 0);
+  CHECK(loop.most_steps() == 2);
+  loop.complete(2);  // the first ends, and leaves 103 to the last
+  CHECK(next_prompts(loop) == 100);
+  CHECK(loop.num_running() == 2);
+}
+
+TEST_CASE("golden: loads of what was found are waited for once, in the step that admits it, by all ranks") {
+  for (const bool by_layer : {false, true}) {
+    const auto loads = by_layer ? &StepBatch::loaded_beside_seconds : &StepBatch::loaded_seconds;
+    const auto others = by_layer ? &StepBatch::loaded_seconds : &StepBatch::loaded_beside_seconds;
+    EngineLoop loop({.budget = 100, .loads_by_layer = by_layer}, {});
+    loop.submit({.index = 0, .prompt = 300, .found = 150, .outputs = 2, .load_seconds = 0.5});
+    loop.next();
+    CHECK(loop.middle(1).*loads == 0.5);
+    CHECK(loop.middle(1).*others == 0);
+    loop.complete(1);
+    CHECK(next_prompts(loop) == 50);
+    CHECK(loop.middle(1).*loads == 0);
+    // Of two ranks the one with more rows waits for what the other one loads.
+    EngineLoop two({.budget = 1000, .ranks = 2, .loads_by_layer = by_layer}, {});
+    two.submit({.index = 0, .prompt = 100, .found = 90, .outputs = 2, .load_seconds = 0.25});
+    two.submit({.index = 1, .prompt = 500, .outputs = 2});
+    CHECK(next_prompts(two) == 500);
+    CHECK(two.middle(1).*loads == 0.25);
+    CHECK(two.middle(1).*others == 0);
+  }
+}
+
 TEST_CASE("edge: what was found is read, not computed") {
   EngineLoop loop({.budget = 1000}, {});
   loop.submit({.index = 0, .prompt = 900, .found = 800, .outputs = 1});

@@ -181,6 +181,26 @@ TEST_CASE("edge: a batch with hits reads what it found: a short prompt behind a 
   CHECK(seconds(some_gpu(), behind) > seconds(some_gpu(), alone) + 10.0 * 2048 * 500000 / 4.8e12);
 }
 
+TEST_CASE("golden: a step waits for loads before it, and of loads beside it for what outlasts it") {
+  const StepClock clock(some_hybrid(), {}, some_gpu(), {});
+  StepBatch batch = some_batch();
+  const double alone = clock.seconds(batch);
+  batch.loaded_beside_seconds = alone / 2;
+  CHECK(clock.seconds(batch) == alone);
+  batch.loaded_beside_seconds = 3 * alone;
+  CHECK(clock.seconds(batch) == doctest::Approx(3 * alone));
+  CHECK(clock.parts(batch)[StepPart::loads] == doctest::Approx(2 * alone));
+  batch.loaded_seconds = alone;
+  CHECK(clock.seconds(batch) == doctest::Approx(4 * alone));
+}
+
+TEST_CASE("edge: a layer's only expert is read whole in every step") {
+  ClockModel model = some_hybrid();
+  model.experts = model.experts_per_token = 1;
+  // 1.2e11 parameters of 2 bytes at 4.8 TB/s.
+  CHECK(StepClock(model, {}, some_gpu(), {}).workload(some_batch()).experts.byte_seconds == doctest::Approx(0.05));
+}
+
 TEST_CASE("edge: experts in four bits launch less where the GPU multiplies them, more where they are unpacked") {
   GpuSpeed blackwell = some_gpu();
   blackwell.fp4_flops = 9e15;

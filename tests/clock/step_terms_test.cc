@@ -39,6 +39,7 @@ StepBatch random_batch(const StepClock& clock) {
   batch.sampled += batch.prompts;
   batch.copied_states = *rc::gen::inRange(0, 3);
   batch.loaded_seconds = 1e-3 * *rc::gen::inRange(0, 3);
+  batch.loaded_beside_seconds = *rc::gen::element(0.0, 1e-3, 5.0);
   batch.elsewhere_rows = *rc::gen::inRange(0, 2) * batch.rows();
   return batch;
 }

@@ -83,7 +83,7 @@ def answers():
 def listed_tests(mutant, tree):
     """Of the mutant's room, or of the one that is named: "cli/sweep"."""
     named = [name if "/" in name else f"{room_of(mutant)}/{name}" for name in mutant.get("tests", [])]
-    return [test_of(*name.split("/"), tree) for name in named]
+    return [test_of(*name.split("/", 1), tree) for name in named]
 
 
 def takes_switch(text, pattern):

@@ -65,7 +65,7 @@ TEST_CASE("golden: every key sets its field") {
   request.host_memory_bytes = std::int64_t{512} << 30;
   request.host_state_share = 0.25;
   request.host_write = HostWrite::write_through;
-  request.host_gb_per_second = 20;
+  request.driver.host_bytes_per_second = 20e9;
   CHECK(request_of("  trace: {file: folder/./trace.jsonl.zst, form: qwen, skip_bad_lines: true, max_requests: 12}\n"
                    "  driver: open-loop\n  in_flight: 3\n  think_seconds: 1.5\n  upper_bounds: true\n"
                    "  losses: true\n  branch_point: false\n"

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <memory>
+#include <variant>
 
 #include "base/error.h"
 #include "engines/llama_cpp/rules.h"
@@ -11,6 +13,7 @@
 #include "engines/tensorrt_llm/rules.h"
 #include "planner/engine_rules.h"
 #include "simulator/record_csv.h"
+#include "tests/clock/clock_cases.h"
 #include "tests/simulator/blocks/workload.h"
 
 using namespace hybridkv;
@@ -67,6 +70,45 @@ TEST_CASE("law: every index counts the same requests, tells of each once, and lo
     for (const std::string& row : rows) CHECK(commas(row) == commas(header));
     const auto is_too_long = [](const std::string& row) { return row.ends_with(",too_long"); };
     CHECK(std::count_if(rows.begin(), rows.end(), is_too_long) == 1);
+  }
+}
+
+TEST_CASE("law: by a clock a first token waits for what its prompt has on the host, at the stated rate") {
+  // The second prompt sends the first to the host, where the third finds it.
+  const TraceBatch batch = batch_of({{{1, 30}}, {{2, 40}}, {{1, 30}, {3, 5}}});
+  const TreeCache tree{.rules = &rules_of_sglang_0_5_23, .name = "tree",
+                       .settings = {.token_slots = 60, .state_slots = 5, .model_chunk = 4,
+                                    .strategy = TreeStrategy::no_buffer, .host = {200, 20}},
+                       .loaded = {1000, 64000}};
+  const SnapshotCache snapshots{.rules = &rules_of_tensorrt_llm, .name = "snapshots",
+                                .settings = {.blocks = 13, .states = 2, .host_blocks = 100, .host_states = 20,
+                                             .block_tokens = 4, .points = {.interval_tokens = 8}},
+                                .loaded = {4000, 64000}};
+  for (const AnyCache& cache : {AnyCache(tree), AnyCache(snapshots)}) {
+    CAPTURE(name_of(cache));
+    const auto replayed = [&](double bytes_per_second) {
+      SimulationSpec spec{.cache = cache, .driver = {.kind = DriverKind::closed_loop}};
+      spec.driver.clock = std::make_shared<const StepClock>(some_hybrid(), ClockSplit{}, some_gpu(), Coefficients{});
+      spec.driver.loop = {.budget = 2048};
+      spec.driver.host_bytes_per_second = bytes_per_second;
+      const std::unique_ptr<CacheReplay> replay = make_replay(spec);
+      replay->consume(batch);
+      replay->finish();
+      return replay->result();
+    };
+    const ReplayResult at_once = replayed(1e30), slowly = replayed(1e6);
+    const std::int64_t bytes = std::visit([](const auto& stats) -> std::int64_t {
+      if constexpr (requires { stats.loaded_tokens; }) return 1000 * stats.loaded_tokens + 64000 * stats.loaded_states;
+      else if constexpr (requires { stats.loaded_blocks; })
+        return 4000 * stats.loaded_blocks + 64000 * stats.loaded_states;
+      else return 0;
+    }, slowly.index);
+    CHECK(bytes >= 12000 + 64000);
+    CHECK(3 * (slowly.times->first_token.mean() - at_once.times->first_token.mean()) ==
+          doctest::Approx(static_cast<double>(bytes) / 1e6));
+    CHECK(slowly.uncached->first_token.mean() == at_once.uncached->first_token.mean());
+    SimulationSpec wrong{.cache = cache, .driver = {.kind = DriverKind::closed_loop, .host_bytes_per_second = 0}};
+    CHECK_THROWS_WITH_AS(make_replay(wrong), "driver.host_bandwidth: must be more than 0, is 0", SpecError);
   }
 }
 

@@ -47,7 +47,10 @@ using Founds = std::vector<std::optional<std::int64_t>>;  // (request) tokens of
 ServedTimes served(const DriverSpec& driver, const TraceBatch& batch, const Founds& found) {
   LoopReplica replica(
       driver,
-      [&](const TraceRequest& request, std::span<const TokenRun>) { return found.at(std::size_t(request.index)); },
+      [&](const TraceRequest& request, std::span<const TokenRun>) {
+        const std::optional<std::int64_t>& tokens = found.at(std::size_t(request.index));
+        return tokens ? std::optional(FoundPrefix{*tokens}) : std::nullopt;
+      },
       false);
   TraceDriver trace(driver, {&replica});
   trace.consume(batch);

@@ -48,6 +48,12 @@ TEST_CASE("law: a planned page is kept until something is asked that it does not
   other.kv_heads = 1;
   CHECK(page(other) == 0);
   other = question;
+  other.head_size = 2 * planned.head_size_k;
+  CHECK(page(other) == 0);
+  other = question;
+  other.dtypes = {DType::fp32};
+  CHECK(page(other) == 0);
+  other = question;
   other.block_sizes = {16};
   CHECK(page(other) == 0);
   CHECK(bench_rows(other).at(0).workload.kernel_block_size_tokens == 16);

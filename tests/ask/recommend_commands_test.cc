@@ -4,7 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <optional>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/random.h"
 #include "planner/plan.h"
@@ -118,4 +121,26 @@ TEST_CASE("law: no command line for an engine says what no release has; the bran
   CHECK(answer.pick.serve.command.empty());
   CHECK(answer.pick.serve.beside.front().find("PR 35703") != std::string::npos);
   for (const EngineSetting& setting : answer.pick.settings) CHECK(setting.flag.find("pack") == std::string::npos);
+}
+
+TEST_CASE("law: a command that plans says every length that is compared, one that replays the longest of requests") {
+  using Lengths = std::vector<std::int64_t>;
+  const auto lengths_of = [](const std::string& max_model_len, std::optional<std::int64_t> at_length) {
+    ScenarioFile file = small_file("", "simulate: {trace: {max_requests: 9}}\n");
+    apply_override(file, "limits.max_model_len=" + max_model_len);
+    const Scenario scenario = read_scenario(file);
+    RecommendQuestion question{.at_length = at_length};
+    question.space.packs = {1};
+    question.space.modes = {CacheMode::align};
+    question.space.block_floors = {std::nullopt};
+    const RecommendAnswer answer = recommend_scenario(scenario, question);
+    const CommandWords asked{.scenario = "small.yaml", .overrides = {}, .values = {}, .replay = {}};
+    std::vector<Lengths> said;
+    for (const std::string& command : candidate_commands(asked, scenario, answer, answer.result.pick))
+      said.push_back(read_back(file, command).limits.max_model_lens);
+    return said;
+  };
+  CHECK(lengths_of("4096", {}) == std::vector<Lengths>{{4096}, {4096}});
+  CHECK(lengths_of("4096", 1024) == std::vector<Lengths>{{4096, 1024}, {4096}});
+  CHECK(lengths_of("[1024, 4096]", {}) == std::vector<Lengths>{{1024, 4096}, {4096}});
 }

@@ -26,7 +26,9 @@ RecommendQuestion small_question() {
 
 TEST_CASE("law: packs side by side differ in nothing else, and are beaten by the cheapest that beats them") {
   const Scenario scenario = small_scenario("", "simulate: {trace: {max_requests: 50}}\n");
-  const RecommendAnswer answer = recommend_scenario(scenario, small_question());
+  RecommendQuestion question = small_question();
+  question.space.packs = {3, 1, 2};  // they are shown from the smallest on, however they were typed
+  const RecommendAnswer answer = recommend_scenario(scenario, question);
   const auto& candidates = answer.result.candidates;
   CHECK(answer.workload.find("seed 1") != std::string::npos);
   REQUIRE(answer.plain_packs.size() == 3);
@@ -124,6 +126,8 @@ TEST_CASE("law: packs of a builder are offered beside a pick without any, as a s
   const BuilderOffer& offer = *answer.builder;
   CHECK(offer.builder == "vllm-builder");
   CHECK(offer.packs == std::vector<std::int64_t>{2, 3, 6});
+  // They are weighed beside pages of one layer, as the search had them, and may lose.
+  CHECK(offer.result.space.packs == std::vector<std::int64_t>{1, 2, 3, 6});
   question.space.packs = {1, 2, 3, 6};
   question.space.modes = {answer.result.layout_of(answer.result.pick).mode()};
   question.space.block_floors = {std::nullopt};

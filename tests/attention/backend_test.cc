@@ -169,6 +169,9 @@ TEST_CASE("law: every backend does what the table says it does, and refuses the 
   CHECK(*unsupported(AttentionBackend::paged, scaled) ==
         "backend paged does not support scaled_kv (scales: of the tensor, of a token and head, nvfp4, ds_mla); "
         "reference, unified, cascade do");
+  const AttentionFeature exact[] = {AttentionFeature::exact_microbatches};
+  CHECK(*unsupported(AttentionBackend::cascade, exact) ==
+        "backend cascade does not support exact_microbatches (microbatches: bits of the whole); reference, paged do");
 }
 
 TEST_CASE("golden: the features that a layer asks for") {

@@ -90,6 +90,8 @@ TEST_CASE("golden: the scratch does not grow with the sequences, the prefix is r
     CHECK(bytes_of(result.memory.scratch, "key_tile") == 16 * 16 * 4);
     CHECK(bytes_of(result.memory.scratch, "value_tile") == 16 * 16 * 4);
     CHECK(bytes_of(result.memory.scratch, "partial_results") == 2 * 2 * 4 * (16 + 2) * 4);
+    // Both tokens see all keys of every tile, of the last one of the prefix too: they share one row of the bias.
+    CHECK(bytes_of(result.memory.biases, "suffix_bias") == 16 * 4);
     return total_bytes(result.memory.scratch) + total_bytes(result.memory.biases);
   };
   CHECK(scratch(64) == scratch(640));

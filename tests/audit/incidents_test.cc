@@ -478,6 +478,7 @@ TEST_CASE("edge: events that cannot be") {
   CHECK(refused(EndEvent{4}).starts_with("request 4 is not in flight; "));
   CHECK(refused(RequestEvent{17, 1, {}}) == "request 17 comes in while it is in flight; a number never comes again");
   CHECK(refused(FreeEvent{17, 3, {1}}) == "group 3 is none of the 3 of the header");
+  CHECK(refused(TableEvent{TableChange::taken, 17, 3, 0, {1}}) == "group 3 is none of the 3 of the header");
   CHECK(refused(FreeEvent{17, 0, {64}}) == "block 64 is none of the 64 of arena 0");
   CHECK(refused(StoreEvent{.object = "a", .rank = 2}) == "rank 2 is none of the 2 of the header");
   CHECK(refused(AcceptEvent{17, 1}) == "1 drafts of request 17 were accepted, but its last run had 0");

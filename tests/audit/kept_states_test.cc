@@ -62,9 +62,10 @@ std::vector<RecordedEvent> events_of(std::int64_t found) {
   };
 }
 
-std::vector<OwnershipFinding> findings_of(const std::vector<RecordedEvent>& events) {
+std::vector<OwnershipFinding> findings_of(const std::vector<RecordedEvent>& events,
+                                          const Recording& recording = cache_of_slots()) {
   std::vector<OwnershipFinding> found;
-  Ownership ownership(cache_of_slots(), [&](const OwnershipFinding& finding) { found.push_back(finding); });
+  Ownership ownership(recording, [&](const OwnershipFinding& finding) { found.push_back(finding); });
   std::int64_t line = 1;
   for (const RecordedEvent& event : events) ownership.consume(event, ++line);
   return found;
@@ -85,6 +86,19 @@ TEST_CASE("regression: the running state of a request is found for the one that 
   CHECK(found[0].step == 5);
   CHECK(found[0].expected == 6);
   CHECK(found[0].found == 7);
+}
+
+TEST_CASE("edge: where no block stands for none, block 0 is held and written like any other") {
+  Recording recording = cache_of_slots();
+  for (RecordedArena& arena : recording.arenas) arena.null_block = -1;
+  CHECK(findings_of({RequestEvent{4, 2, {101}},
+                     StepEvent{1},
+                     TableEvent{TableChange::taken, 4, tokens_group, 0, {0}},
+                     TableEvent{TableChange::taken, 4, states_group, 0, {0}},
+                     ComputeEvent{{run_of(4, 0, 2, 0)}},
+                     EndEvent{4}},
+                    recording)
+            .empty());
 }
 
 }  // namespace hybridkv::testing

@@ -145,6 +145,10 @@ TEST_CASE("edge: what is no line of a recording") {
   CHECK(refusal_of(R"({"hybridkv_recording":1,"unit_tokens":2,"arenas":[],
                       "groups":[{"kind":"attention","block_tokens":4}]})", true) ==
         "groups[0]: arena 0 is none of the 0 there are");
+  for (const int ranks : {1025, 0})
+    CHECK(refusal_of(fmt::format(R"({{"hybridkv_recording":1,"unit_tokens":2,"ranks":{},"arenas":[{{"blocks":9}}],
+                                    "groups":[{{"kind":"attention","block_tokens":4}}]}})", ranks), true) ==
+          fmt::format("ranks is {}, but goes from 1 to 1024", ranks));
 }
 
 TEST_CASE("edge: a file is audited with its line numbers; what is none is refused with its place") {

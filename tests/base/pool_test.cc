@@ -96,6 +96,21 @@ TEST_CASE("edge: a pool of any size is aligned and ends within 63 bytes of its g
   }
 }
 
+TEST_CASE("law: a pool reserves its bytes and a memory page before and behind them, no more") {
+  const auto mapped_pages = [] {
+    std::int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages;
+  };
+  for (const std::int64_t size : {std::int64_t{0}, std::int64_t{1}, 3 * page, gib}) {
+    CAPTURE(size);
+    const std::int64_t before = mapped_pages();
+    const Pool pool(size);
+    const std::int64_t after = mapped_pages();
+    CHECK(after - before == (size + page - 1) / page + 2);
+  }
+}
+
 TEST_CASE("edge: an empty pool has no byte and no memory") {
   const Pool pool(0);
   CHECK(pool.bytes().empty());

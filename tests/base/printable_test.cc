@@ -21,6 +21,12 @@ TEST_CASE("edge: nothing turns the writing direction or hides in a name") {
   CHECK(printable("\U000e0041") == " ");
 }
 
+TEST_CASE("edge: the last two code points of a plane are no characters, those before them are") {
+  CHECK(printable("\xef\xbf\xbe\xef\xbf\xbf") == "  ");                        // U+FFFE and U+FFFF
+  CHECK(printable("\xf0\x9f\xbf\xbe\xf4\x8f\xbf\xbf") == "  ");                // U+1FFFE and U+10FFFF
+  CHECK(printable("\xef\xbf\xbd\xf0\x9f\xbf\xbd") == "\xef\xbf\xbd\xf0\x9f\xbf\xbd");  // U+FFFD and U+1FFFD
+}
+
 TEST_CASE("edge: what is no UTF-8 is one replacement character a byte") {
   CHECK(printable("a\xff\xfe") == "a\ufffd\ufffd");
   CHECK(printable("\xe6\x97") == "\ufffd\ufffd");              // cut in the middle of a character

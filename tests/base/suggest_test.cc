@@ -31,6 +31,8 @@ TEST_CASE("edge: continuations come before near words, at most three") {
   const Words known{"memory", "mtp_layers", "kv_dtype", "conv_dtype", "ssm_dtype"};
   CHECK(closest_words("memroy", known) == Words{"memory"});
   CHECK(closest_words("mem", known) == Words{"memory"});
+  // One letter from "modes" and five from "model_name", which alone goes on as it was begun.
+  CHECK(closest_words("model", {"modes", "model_name"}) == Words{"model_name"});
   CHECK(closest_words("dtype", known) == Words{"kv_dtype", "ssm_dtype", "conv_dtype"});
   CHECK(closest_words("ty", known) == Words{});
   CHECK(closest_words("kv_dtyp", known) == Words{"kv_dtype"});

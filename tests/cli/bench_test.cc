@@ -40,6 +40,13 @@ TEST_CASE("law: bench of a scenario takes the layer of its plan, for every pack"
   CHECK(contains(run.output, "q2s20,paged,5,432,432,paged,nhd,bf16,16,1,256,256,0,1,"));
 }
 
+TEST_CASE("edge: the reference is timed too, on the one thread that it has") {
+  const ProgramRun run = run_program(quick + "--batch q8 --backend reference --threads 1 --format csv");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "q8,reference,1,16,16,paged,nhd,bf16,4,2,16,16,"));
+}
+
 TEST_CASE("edge: what bench refuses, with what would work") {
   for (const auto& [arguments, message] : std::vector<std::pair<std::string, std::string>>{
            {"--batch 3x", "column 2: expected a number of requests or 'q'"},

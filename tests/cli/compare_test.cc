@@ -140,3 +140,14 @@ TEST_CASE("law: every format says the same values") {
   CHECK(contains(run_program(releases + " --format markdown").output,
                  "| **block** | **tokens** | **2,096** | **2,112** |"));
 }
+
+TEST_CASE("edge: what is assumed of a model's name is said once, however many settings have it") {
+  const ProgramRun run = run_program("compare --model Qwen3.5-4B-FP8 --engine vllm-2026-06,vllm-0.33 --memory 40GiB "
+                                     "--max-model-len 32k");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  const std::string note = "hybridkv: Qwen3.5-4B-FP8 is planned with the layers of Qwen3.5-4B; ";
+  const std::size_t first = run.output.find(note);
+  REQUIRE(first != std::string::npos);
+  CHECK(run.output.find(note, first + 1) == std::string::npos);
+}

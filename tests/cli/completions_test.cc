@@ -74,6 +74,7 @@ TEST_CASE("golden: what may stand where the cursor is") {
   CHECK(candidates("plan --eng") == Words{"--engine", "--engines"});
   CHECK(candidates("plan --engine vllm") == Words{"vllm-2026-06", "vllm-0.32", "vllm-0.33"});
   CHECK(candidates("plan --engines vllm-0.33,sg") == Words{"vllm-0.33,sglang-0.5.23"});
+  CHECK(candidates("conform vllm-0.33 --models Qwen3.5-4B,Zamba") == Words{"Qwen3.5-4B,Zamba2-7B"});
   CHECK(candidates("plan --format ''") == Words{"table", "json", "csv", "markdown"});
   CHECK(candidates("plan --format=j") == Words{"--format=json"});
   CHECK(candidates("plan -f m") == Words{"markdown"});

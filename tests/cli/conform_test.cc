@@ -179,6 +179,15 @@ TEST_CASE("edge: engines, models and interpreters that there are not") {
   require_refused("conform vllm-0.33 --python /nobody/python", 4, "cannot be run; --python names");
 }
 
+TEST_CASE("golden: the help has an example of each program that asks engines, of releases of one engine the first") {
+  const std::string help = run_program("conform --help").output;
+  CAPTURE(help);
+  CHECK(contains(help, "\n  hybridkv conform vllm-0.32 --python venv/bin/python"));
+  CHECK(contains(help, "\n  hybridkv conform sglang-0.5.23 --python venv/bin/python"));
+  CHECK(contains(help, "\n  hybridkv conform llama.cpp --llama-server FILE"));
+  CHECK_FALSE(contains(help, "hybridkv conform vllm-0.33"));
+}
+
 TEST_CASE("golden: what was answered is written down as it came") {
   const ScratchFolder scratch;
   const std::string folder = scratch.path.string();

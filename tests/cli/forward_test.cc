@@ -99,6 +99,8 @@ TEST_CASE("edge: flags of forward passes that cannot be") {
   refused("verify qwen3.5-397b --all-models", "--all-models and --case belong to --forward");
   refused("verify --forward qwen3.5-397b --export somewhere", "leave out --forward");
   refused("verify --forward qwen3.5-397b --inject gremlin", "--inject gremlin: no such fault");
+  // Of forward passes alone, as drafts have no place in a layout.
+  refused("verify --forward qwen3.5-397b --inject wrong-accept", "did you mean 'wrong-accepted'");
   refused("verify --forward qwen3.5-397b --pack 3 --inject padded-split", "the views leave the pool");
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "tests/cli/require_refused.h"
@@ -157,12 +158,34 @@ TEST_CASE("golden: ranks that the weights do not fit are left out, and said") {
   CHECK(contains(choice["refused"][0]["why"].get<std::string>(), "leave nothing for a cache"));
 }
 
+TEST_CASE("golden: where ranks are not said, every power of two up to 16 is tried") {
+  const json choice = gpu_choice_of("--gpus 16 --ttft 1s --packs 1 --modes align");
+  std::set<int> ranks;
+  for (const char* const list : {"tried", "refused"})
+    for (const json& one : choice[list]) ranks.insert(one["ranks"].get<int>());
+  CHECK(ranks == std::set<int>{1, 2, 4, 8, 16});
+}
+
+TEST_CASE("edge: what is assumed of a model's name is said once, however many ranks are tried") {
+  const ProgramRun run = run_program("recommend --model Qwen3.5-35B-A3B-FP8 --max-model-len 128k --requests 100 "
+                                     "--gpu H200 --gpus 1,2 --ttft 1s --packs 1 --modes align --quiet");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  const std::string note = "hybridkv: Qwen3.5-35B-A3B-FP8 is planned with the layers of Qwen3.5-35B-A3B; ";
+  const std::size_t first = run.output.find(note);
+  REQUIRE(first != std::string::npos);
+  CHECK(run.output.find(note, first + 1) == std::string::npos);
+}
+
 TEST_CASE("edge: what is wrong of a choice of GPUs is refused, with a way out") {
   const std::string plain = "recommend Qwen3.5-35B-A3B --max-model-len 128k --requests 100 ";
   require_refused(plain + "--gpus 1..4", "say which by --gpu NAME");
   require_refused(plain + "--good-share 90", "say which by --gpu NAME");
   require_refused(choice_asked, "--ttft 1s or --tpot 40ms");
   require_refused(choice_asked + "--ttft 1s --gpus 0", "GPUs are 1 to 4096");
+  require_refused(choice_asked + "--ttft 1s --gpus 4097", "GPUs are 1 to 4096");
+  // So many there may be: what is wrong is the share.
+  require_refused(choice_asked + "--ttft 1s --gpus 4096 --good-share 0", "--good-share 0: is a share");
   require_refused(choice_asked + "--ttft 1s --gpus 4..1", "runs backwards");
   require_refused(choice_asked + "--ttft 1s --gpus some", "write it like 8, 1..16 or 4,8,16");
   require_refused(choice_asked + "--ttft 1s --gpus 3 --tp 2", "multiple of the 2 ranks");

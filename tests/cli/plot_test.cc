@@ -128,6 +128,12 @@ TEST_CASE("edge: help of plot lists every kind") {
   for (const char* word : {"Examples:", "block-size", "request-bytes", "concurrency", "staircase", "hit-rate",
                            "page-map", "blocks-in-use", "waterfall", "memory-curve"})
     CHECK(contains(help.output, word));
+  // What several replicas take stands under a heading of its own, up to the next empty line.
+  const std::size_t fleet = help.output.find("\n\nFleet:\n");
+  REQUIRE(fleet != std::string::npos);
+  const std::string flags = help.output.substr(fleet, help.output.find("\n\n", fleet + 1) - fleet);
+  CHECK(contains(flags, "\n  --replicas R "));
+  CHECK_FALSE(contains(flags, "--output"));
 }
 
 TEST_CASE("golden: a transfer is drawn where the other side is named, alone or beside other kinds") {

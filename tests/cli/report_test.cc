@@ -112,6 +112,9 @@ TEST_CASE("edge: without gnuplot the report is written with the page maps alone,
   const std::string html = folder.content("report.html");
   CHECK(contains(html, "Page map: "));
   CHECK(contains(html, "not drawn"));
+  // The only plan stands among the layouts; nothing of it but its derivation is told again.
+  CHECK(contains(html, "N = 2: where the numbers come from"));
+  CHECK_FALSE(contains(html, "N = 2 in full"));
 }
 
 TEST_CASE("golden: Chromium opens the page from disk without an error or a request") {

@@ -160,6 +160,17 @@ TEST_CASE("edge: flags win over the scenario, and say so where they are wrong") 
   CHECK(wide.at("caches")[0].at("per_request")[0].at("num_chunks") == 2);
 }
 
+TEST_CASE("law: loads from the host take time by its bandwidth, 50 GB a second unless another is given") {
+  const std::string question = "qwen3.5-397b --pack 5 --memory 4G --requests 600 --host-memory 16G";
+  const nlohmann::json usual = replayed(question).at("caches")[0].at("host");
+  const nlohmann::json half = replayed(question + " --host-bandwidth 25").at("caches")[0].at("host");
+  CHECK(usual.at("bytes_per_second").get<double>() == 50e9);
+  CHECK(half.at("bytes_per_second").get<double>() == 25e9);
+  CHECK(half.at("loaded_bytes") == usual.at("loaded_bytes"));
+  REQUIRE(usual.at("load_seconds").get<double>() > 0);
+  CHECK(half.at("load_seconds").get<double>() == doctest::Approx(2 * usual.at("load_seconds").get<double>()));
+}
+
 TEST_CASE("edge: policies by name, said in the answer, the default unsaid") {
   const std::string question = "qwen3.5-397b --pack 5 --memory 4G --requests 600";
   const nlohmann::json plain = replayed(question).at("caches")[0];

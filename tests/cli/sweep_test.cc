@@ -430,3 +430,25 @@ TEST_CASE("golden: a sweep as a table, as a pivot in Markdown, and into a file t
   require_refused("sweep qwen3.5-397b --pack 1..16 --set engine.num_blocks=1..1000 --format table",
                   "16,000 points are too many for a table, which takes 10,000; take --format csv or jsonl");
 }
+
+TEST_CASE("edge: a pivot sets no axis across that a zip ties to another one, and any that stands alone") {
+  const std::string asked = "sweep --model Qwen3.5-4B --max-model-len 8k --tp 1,2 --memory 10G,20G --kv-dtype bf16,fp8 "
+                            "--pivot block_size_tokens --format markdown --quiet --zip ";
+  require_refused(asked + "tensor_parallel,kv_dtype", "--pivot block_size_tokens: sets engine.kv_dtype across, which "
+                                                      "--zip tensor_parallel,kv_dtype ties to others");
+  const ProgramRun alone = run_program(asked + "tensor_parallel,memory");
+  CAPTURE(alone.output);
+  CHECK(alone.exit_code == 0);
+  CHECK(contains(alone.output, "| tensor_parallel | memory | kv_dtype bf16 | kv_dtype fp8 |\n"));
+  CHECK(contains(alone.output, "\n| 1 | 10G | "));
+  CHECK(contains(alone.output, "\n| 2 | 20G | "));
+  CHECK_FALSE(contains(alone.output, "\n| 1 | 20G | "));
+}
+
+TEST_CASE("edge: --zip takes one word, so that a scenario may stand behind it") {
+  const ProgramRun run = run_program("sweep --zip tensor_parallel,memory qwen3.5-397b --pack 1 --tp 1,2,4 "
+                                     "--memory 80G,40G,20G --dry-run");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "\n3 points\n"));
+}

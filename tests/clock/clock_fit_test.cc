@@ -84,6 +84,19 @@ TEST_CASE("golden: two runs move a clock to a deployment that is slower in each 
   }
 }
 
+TEST_CASE("law: two runs say the same of a deployment in whichever order they come") {
+  MeasuredRun slow = runs_of({})[4], fast = slow;
+  // They contradict each other, so that one that counted more would be followed.
+  slow.first_token *= 1.5;
+  slow.output_token *= 1.5;
+  fast.first_token /= 1.5;
+  fast.output_token /= 1.5;
+  const std::vector<MeasuredRun> slow_first{slow, fast}, fast_first{fast, slow};
+  const Coefficients one = calibrated({}, ReplayedRuns(slow_first)), other = calibrated({}, ReplayedRuns(fast_first));
+  for (const CoefficientRange& range : coefficient_ranges)
+    CHECK(one[range.which] == doctest::Approx(other[range.which]).epsilon(0.01));
+}
+
 TEST_CASE("golden: steps measured by themselves tell products, experts, memory and launches apart") {
   Coefficients truth = planted();
   truth[Coefficient::allreduce_us] = 12;

@@ -3,8 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "engines/sglang/rules.h"
+#include "engines/tensorrt_llm/rules.h"
 #include "engines/vllm/rules.h"
+#include "planner/group_settings.h"
 #include "planner/plan.h"
 #include "tests/planner/models.h"
 
@@ -71,4 +75,18 @@ TEST_CASE("edge: a strategy that the engine has not has no command line") {
   const ServeCommand served = serve(qwen35_397b(), engine);
   CHECK(served.command.empty());
   CHECK(served.beside.front().find("has no strategy small_pages; it is modelled") != std::string::npos);
+}
+
+TEST_CASE("edge: that leaves are pruned as before a fix is said beside the command line where that was asked for") {
+  EngineSpec engine = spec_of(rules_of_tensorrt_llm);
+  engine.own.set(group_key::max_batch_size, 64);  // 40 GiB do not hold the states of as many as it takes by default
+  const auto says_so = [&] {
+    const std::vector<std::string> beside = serve(qwen35_397b(), engine).beside;
+    return std::any_of(beside.begin(), beside.end(), [](const std::string& sentence) {
+      return sentence == "engine.prunes_stale_leaves is no setting of the engine: take a build from before PR 17323.";
+    });
+  };
+  CHECK_FALSE(says_so());
+  engine.own.set(group_key::prunes_stale_leaves, true);
+  CHECK(says_so());
 }

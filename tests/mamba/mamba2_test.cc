@@ -1,5 +1,6 @@
 #include "mamba/mamba2.h"
 
+#include "mamba/reduction.h"
 #include "tests/mamba/state_cases.h"
 
 namespace hybridkv {
@@ -66,6 +67,16 @@ TEST_CASE("edge: speculative tokens lengthen the convolution only") {
   const StateSpec state = state_of(granite_small, mamba2_context(1, DType::bf16, 5));
   CHECK(to_string(state.tensors[0].layout) == "(step 8, channel 8448):(8448, 1)");
   CHECK(to_string(state.tensors[1].layout) == "(head 128, dim 64, state 128):(8192, 128, 1)");
+}
+
+TEST_CASE("edge: a reader is told how many heads share B and C where a reduced layer has others") {
+  const auto changed = family_of(Mamba2Spec{}).changed_ratio;
+  // 8 groups of 8 heads; at a sixteenth one group is left, with two heads.
+  CHECK(changed(nemotron_nano_30b, reduced(nemotron_nano_30b, {16})) == "2 heads of mamba2 share B and C, of 8");
+  Mamba2Spec half = nemotron_nano_30b;
+  half.heads /= 2;
+  half.groups /= 2;
+  CHECK(changed(nemotron_nano_30b, half) == "");
 }
 
 TEST_CASE("edge: ranks that cannot share heads or groups are refused with those that can") {

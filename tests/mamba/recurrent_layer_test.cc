@@ -1,5 +1,8 @@
 #include "mamba/recurrent_layer.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "tests/mamba/recurrent_cases.h"
 #include "tests/mamba/state_cases.h"
 
@@ -45,6 +48,44 @@ TEST_CASE("edge: rows are as wide as the parts that RecurrentLayer lists") {
   CHECK(input_width(XlstmSpec{8, 256, 512}) == 2 * 2048 + 4096 + 2 * 8);
   CHECK(input_width(CcaSpec{8, 2, 128, 2, 2, 128}) == 1280 + 128);
   CHECK(input_width(StreamConvsSpec{8, 128, 4608}) == 2 * 1024 + 2 * 4608);
+}
+
+TEST_CASE("law: decays are drawn from all of the range in which those of trained layers of the family lie") {
+  for (const RecurrentSpec& spec : one_of_each_family()) {
+    CAPTURE(family_name(spec));
+    std::vector<float> drawn;
+    for (std::uint64_t seed = 1; seed <= 50; ++seed)
+      for (const float log : random_layer(spec, seed).weights.decay_log) drawn.push_back(log);
+    if (drawn.empty()) continue;
+    const auto [least, largest] = std::visit([](const auto& family) {
+      return std::pair(family_of(family).least_decay_log, family_of(family).largest_decay_log);
+    }, spec);
+    const auto [low, high] = std::minmax_element(drawn.begin(), drawn.end());
+    CHECK(*low >= least);
+    CHECK(*high <= largest);
+    // Of at least 50 numbers some come near both ends.
+    CHECK(*low < least + 0.2f * (largest - least));
+    CHECK(*high > largest - 0.2f * (largest - least));
+  }
+}
+
+TEST_CASE("law: what a token's own input counts is drawn about one, from a half to one and a half") {
+  int num_families = 0;
+  for (const RecurrentSpec& spec : one_of_each_family()) {
+    CAPTURE(family_name(spec));
+    std::vector<float> drawn;
+    for (std::uint64_t seed = 1; seed <= 50; ++seed)
+      for (const float weight : random_layer(spec, seed).weights.skip) drawn.push_back(weight);
+    if (drawn.empty()) continue;
+    ++num_families;
+    const auto [low, high] = std::minmax_element(drawn.begin(), drawn.end());
+    CHECK(*low >= 0.5f);
+    CHECK(*high <= 1.5f);
+    // Of at least 200 numbers some come near both ends.
+    CHECK(*low < 0.6f);
+    CHECK(*high > 1.4f);
+  }
+  CHECK(num_families >= 4);
 }
 
 TEST_CASE("law: a convolution that holds drafts is one whose state grows with them, and its channels are the state's") {

@@ -41,6 +41,12 @@ TEST_CASE("edge: versions that are not known are refused") {
                        "model.layers[0].recurrent.version: is 8, but 5, 6 and 7 are known", SpecError);
 }
 
+TEST_CASE("edge: versions 5 and 6 have a bonus for each channel of their heads, version 7 has none") {
+  for (const std::int64_t version : {5, 6})
+    CHECK(random_layer(RwkvSpec{version, 8, 2, 6}, 1).weights.skip.size() == 2 * 6);
+  CHECK(random_layer(RwkvSpec{7, 8, 2, 6}, 1).weights.skip.empty());
+}
+
 double error_of(const RecurrentLayer& layer, const std::vector<float>& inputs, const Expected& expected) {
   StatePages pages(layer.spec, 1, DType::fp32);
   std::vector<float> outputs(expected.outputs.size());

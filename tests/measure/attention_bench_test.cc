@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "attention/reference.h"
+#include "measure/machine_peak.h"
 
 namespace hybridkv::test {
 namespace {
@@ -46,6 +47,22 @@ TEST_CASE("law: every backend is checked, timed and measured beside the machine"
     CHECK((result.peak_bytes > 0) == (backend != AttentionBackend::reference));
     CHECK(budget.charged_bytes() == 0);
   }
+}
+
+TEST_CASE("edge: K and V that meet different instructions have a peak of both, each for its share of the products") {
+  if (!is_available(SimdPath::avx512bf16)) return;
+  ResidentBudget budget(std::int64_t{1} << 30);
+  AttentionBenchSpec spec = small("q20_3q1s50", AttentionBackend::paged);
+  spec.workload.head_size_k = spec.workload.head_size_v = 128;
+  spec.options.paged.simd = SimdPath::avx512bf16;
+  const AttentionBenchResult result = bench_attention(spec, budget);
+  REQUIRE(result.arithmetic.keys == Arithmetic::bf16_avx512);
+  REQUIRE(result.arithmetic.values == Arithmetic::fp32_avx512);
+  // It lies between those of the two. Another program may take the processor in the middle of any.
+  const double keys = peak_flops_per_second(Arithmetic::bf16_avx512, 1);
+  const double values = peak_flops_per_second(Arithmetic::fp32_avx512, 1);
+  CHECK(result.peak_flops_per_second > std::min(keys, values) / 10);
+  CHECK(result.peak_flops_per_second < std::max(keys, values) * 10);
 }
 
 TEST_CASE("fault: a wrong output is found before anything is timed") {

@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/convert.h"
 #include "base/error.h"
 
 namespace hybridkv::test {
@@ -43,6 +48,47 @@ TEST_CASE("golden: bytes and operations of small batches, by hand") {
   const AttentionWorkload windowed(spec, budget);
   CHECK(windowed.flops() == 20 * 4 * 32);
   CHECK(windowed.kv_bytes() == 20 * 64);
+}
+
+TEST_CASE("law: keys and values of every token of the batch are written, of up to 1") {
+  ResidentBudget budget(std::int64_t{1} << 30);
+  const AttentionWorkload workload(small("2q1s40"), budget);
+  const AttentionInputs& inputs = workload.inputs();
+  for (std::int64_t request = 0; request < 2; ++request)
+    for (std::int64_t position = 0; position < 40; ++position)
+      for (const TensorView* view : {&inputs.key, &inputs.value}) {
+        CAPTURE(request);
+        CAPTURE(position);
+        for (std::int64_t head = 0; head < 2; ++head) {
+          std::vector<float> values(8);
+          load_elements(view->address({inputs.metadata->block(request, position / 16), position % 16, head, 0}),
+                        view->dtype, values);
+          CHECK(std::any_of(values.begin(), values.end(), [](float value) { return value != 0; }));
+          CHECK(std::all_of(values.begin(), values.end(), [](float value) { return std::abs(value) <= 1; }));
+        }
+      }
+}
+
+TEST_CASE("law: queries are of the type of a cache of two bytes, as engines compute them; else they are floats") {
+  ResidentBudget budget(std::int64_t{1} << 30);
+  const auto are_of = [&](DType cache, DType type) {
+    AttentionWorkloadSpec spec = small("2q1s40");
+    spec.dtype = cache;
+    const AttentionWorkload workload(spec, budget);
+    const std::span<const float> queries = workload.inputs().query;
+    std::vector<std::byte> kept(queries.size() * 2);
+    store_elements(kept.data(), type, queries);
+    std::vector<float> read(queries.size());
+    load_elements(kept.data(), type, read);
+    return std::equal(read.begin(), read.end(), queries.begin(), queries.end());
+  };
+  CHECK(are_of(DType::bf16, DType::bf16));
+  CHECK(are_of(DType::fp16, DType::fp16));
+  // Floats have digits that 16 bits do not keep.
+  for (const DType cache : {DType::fp8_e4m3, DType::fp32}) {
+    CHECK_FALSE(are_of(cache, DType::bf16));
+    CHECK_FALSE(are_of(cache, DType::fp16));
+  }
 }
 
 TEST_CASE("law: the budget gets back what a batch was charged, and refuses before it allocates") {

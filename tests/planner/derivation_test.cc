@@ -83,3 +83,44 @@ TEST_CASE("golden: ranks that share tokens stand in the rules of a plan that has
     CHECK(named == (plan.decode_context_parallel > 1));
   }
 }
+
+TEST_CASE("golden: of a state in several small pages the first, the second and the last of each tensor are derived") {
+  // A page is 16 tokens of 1,024 bytes: conv has 4,608 bytes of page 0, ssm the 65,536 behind them, up to page 4.
+  const ModelSpec model = hybrid_model("two layers", 2, full_attention(4, 64), qwen_gdn(2, 2),
+                                       [](std::int64_t layer) { return layer == 1; });
+  const CachePlan plan = make_plan(model, {.strategy = Strategy::small_pages, .memory_bytes = gib},
+                                   {.max_model_lens = {1024}});
+  std::vector<std::string> pages;
+  for (const Decision& decision : plan.derivation)
+    if (decision.result.symbol.starts_with("element of "))
+      pages.push_back(decision.result.symbol.substr(11) + ": " + decision.rule.substr(decision.rule.rfind("page ")));
+  CHECK(pages == std::vector<std::string>{
+                     "conv, spec 0 (gdn): page 0 of an entry", "ssm, spec 0 (gdn): page 0 of an entry",
+                     "ssm, spec 0 (gdn): page 1 of an entry", "ssm, spec 0 (gdn): page 4 of an entry"});
+}
+
+TEST_CASE("golden: states of drafts are one for each draft and group of states") {
+  const ModelSpec model = hybrid_model("three layers", 3, full_attention(4, 64), qwen_gdn(2, 2),
+                                       [](std::int64_t layer) { return layer == 2; });
+  const EngineSpec engine{.cache_mode = CacheMode::align, .speculative_tokens = 3, .memory_bytes = gib};
+  const CachePlan plan = make_plan(model, engine, {.max_model_lens = {1024}});
+  const auto drafts = std::find_if(plan.derivation.begin(), plan.derivation.end(), [](const Decision& decision) {
+    return decision.result.symbol == "ids for speculative states at 1,024 tokens";
+  });
+  REQUIRE(drafts != plan.derivation.end());
+  CHECK(std::get<std::int64_t>(drafts->result.value) == 6);  // two groups of states, one of attention
+  CHECK(substituted_rule(*drafts).value_or("in words").ends_with("2 * 3"));
+}
+
+TEST_CASE("golden: of a pack of two it is derived how far the second layer lies behind the first") {
+  const ModelSpec model = hybrid_model("three layers", 3, full_attention(4, 64), qwen_gdn(2, 2),
+                                       [](std::int64_t layer) { return layer > 0; });
+  const EngineSpec engine{.cache_mode = CacheMode::align, .attention_pack_size = 2, .memory_bytes = gib};
+  const CachePlan plan = make_plan(model, engine, {.max_model_lens = {1024}});
+  const auto offset = std::find_if(plan.derivation.begin(), plan.derivation.end(), [](const Decision& decision) {
+    return decision.result.symbol == "offset between layers of kv, spec 1 (full_attention)";
+  });
+  REQUIRE(offset != plan.derivation.end());
+  // Before it lie the tokens of a block of the first layer, each with K and V of 64 elements in 4 heads.
+  CHECK(std::get<std::int64_t>(offset->result.value) == plan.specs[1].block_size_tokens * 4 * (64 + 64));
+}

@@ -130,6 +130,18 @@ TEST_CASE("edge: less than the least memory is refused with what starts") {
   CHECK(group_plan(engine).arenas[1].num_ids >= 878);
 }
 
+TEST_CASE("edge: memory of just the least bytes, but too few grains for its pools, is refused with what starts") {
+  // Two states of half a MiB in each of two pools and a block of 1 MiB are 3 MiB. But each of the three pools takes a
+  // grain of 2 MiB, and the third grain begins behind 4 MiB.
+  GroupQuota quota{.memory_bytes = 3 * mib, .requests = 1, .state_pools = {mib / 2, mib / 2}, .block_pools = {mib}};
+  CHECK(least_memory(quota) == quota.memory_bytes);
+  CHECK_THROWS_WITH_AS(split_groups(quota), doctest::Contains("starts with 4194305 bytes at least"), SpecError);
+  quota.memory_bytes = 4 * mib;
+  CHECK_THROWS_AS(split_groups(quota), SpecError);
+  quota.memory_bytes = 4 * mib + 1;
+  CHECK_NOTHROW(split_groups(quota));
+}
+
 TEST_CASE("golden: the host is split by the device's weights in pages of 4 KiB, by hand") {
   EngineSpec engine = with_ends();
   CHECK_FALSE(group_plan(engine).pool_groups->host.exists());  // none unless it is set

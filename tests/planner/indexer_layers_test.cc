@@ -145,6 +145,15 @@ TEST_CASE("edge: a page of a radix tree has to hold whole entries too") {
   CHECK_THROWS_WITH_AS(plan_of(model, engine), doctest::Contains("stands for 16 tokens of a page"), SpecError);
 }
 
+TEST_CASE("edge: a model has one indexer where all layers that see every token have the same") {
+  CHECK(has_one_indexer(testing::glm_flash()));
+  CHECK_FALSE(has_one_indexer(minimax_m3()));  // three layers have none
+  CHECK_FALSE(has_one_indexer(without_indexers(minimax_m3())));
+  ModelSpec two = testing::glm_flash();
+  two.layers[7].attention->indexer = IndexerSpec{132, 16};
+  CHECK_FALSE(has_one_indexer(two));
+}
+
 TEST_CASE("edge: a layer with a window has no indexer") {
   ModelSpec model = minimax_m3();
   model.layers[5].attention->kind = AttentionKind::sliding_window;

@@ -72,6 +72,13 @@ TEST_CASE("golden: windows count as states where no layers come in pairs") {
   CHECK(sizes_of(mixed_tables(specs, {800, 100, 50})) == Sizes{{1}, {1}, {1}, {7, 1}});
 }
 
+TEST_CASE("golden: layers with a window are in no table of full attention, whichever of both comes first") {
+  const std::vector<SpecPlan> full_first{spec_of_layers(0, 4), spec_of_layers(1, 2, 128)};
+  CHECK(sizes_of(mixed_tables(full_first, {100, 100})) == Sizes{{4}, {2}});
+  const std::vector<SpecPlan> window_first{spec_of_layers(0, 2, 128), spec_of_layers(1, 4)};
+  CHECK(sizes_of(mixed_tables(window_first, {100, 100})) == Sizes{{2}, {4}});
+}
+
 TEST_CASE("golden: stages of a pipeline, what is left over going to the stages before the last") {
   CHECK(layers_of_stages(60, 2) == std::vector<std::int64_t>{30, 30});
   CHECK(layers_of_stages(61, 2) == std::vector<std::int64_t>{31, 30});

@@ -40,6 +40,25 @@ TEST_CASE("golden: five layers a page of Qwen3.5-397B on two ranks") {
   CHECK(evidence_of(plan) == Evidence::builder);
 }
 
+TEST_CASE("golden: packs with room behind them in their page are a tensor each") {
+  EngineSpec engine = packed_engine(5);
+  const std::int64_t layer = 448 * 1024, page = 6 * layer;  // a sixth layer would fit
+  engine.what_if.page_bytes = page;
+  const CachePlan plan = make_plan(qwen35_397b(), engine, at_32k);
+  const std::vector<AllocatedTensor> tensors = allocated_tensors(plan);
+  CHECK(tensors.size() == 15 + 3);  // a group of three states each, and the three pages of attention
+  std::int64_t packs = 0;
+  for (const AllocatedTensor& tensor : tensors) {
+    if (tensor.layers.front() % 4 != 3) continue;  // a state
+    CHECK(tensor.layers.size() == 5);
+    CHECK(tensor.layer_stride == layer);
+    CHECK(tensor.block_stride == 3 * page);
+    CHECK(tensor.offset_bytes == packs * page);
+    ++packs;
+  }
+  CHECK(packs == 3);
+}
+
 TEST_CASE("law: layers of a block are apart and fill it, whatever N is") {
   for (const std::int64_t pack : {1, 2, 3, 4, 5, 7, 15, 20}) {
     CAPTURE(pack);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "engines/vllm/rules.h"
 #include "planner/block_size.h"
@@ -180,6 +181,16 @@ TEST_CASE("edge: a block beyond every length is refused with its number and a wa
   model.layers[0].recurrent = LinearAttentionSpec{.heads = 1 << 20, .head_dim = 1 << 17};
   CHECK_THROWS_WITH_AS(make_plan(model, {.memory_bytes = gib}, {.max_model_lens = {1024}}),
                        doctest::Contains("engine.block_size_tokens: the block comes to "), SpecError);
+}
+
+TEST_CASE("edge: a block may be as long as any length, and no longer") {
+  EngineSpec engine;
+  engine.what_if.block_formula = std::to_string(largest_tokens);
+  CHECK(uniform_block_size({}, ModelSpec{}, engine, {}) == largest_tokens);
+  engine.what_if.block_formula += " + 16";
+  CHECK_THROWS_WITH_AS(uniform_block_size({}, ModelSpec{}, engine, {}),
+                       doctest::Contains("engine.what_if.block_formula: the block comes to 1099511627792 tokens, more "
+                                         "than the 1099511627776 that any length may have"), SpecError);
 }
 
 namespace {

@@ -91,12 +91,21 @@ TEST_CASE("edge: what is no earlier layer with K and V cannot be read") {
     model.layers[20].shared->source = source;
     CHECK_THROWS_WITH_AS(plan_of(model), doctest::Contains("model.layers[20].shared.source: is layer"), SpecError);
   }
+  // Nor does a layer read its own, where it has some.
   ModelSpec model = gemma3n();
+  model.layers[20].attention = model.layers[18].attention;
+  model.layers[20].shared->source = 20;
+  CHECK_THROWS_WITH_AS(plan_of(model),
+                       "model.layers[20].shared.source: is layer 20, which is no earlier layer with K and V of its own",
+                       SpecError);
+  model = gemma3n();
   model.layers[20].shared->query_heads = 3;
   CHECK_THROWS_WITH_AS(plan_of(model),
                        "model.layers[20].shared.query_heads: 3 query heads do not divide over the 2 KV heads of layer "
                        "18; take a multiple",
                        SpecError);
+  model.layers[20].shared->query_heads = 0;
+  CHECK_THROWS_WITH_AS(plan_of(model), "model.layers[20].shared.query_heads: must be at least 1, is 0", SpecError);
   model = gemma3n();
   model.layers[20].shared->indexer = IndexerSpec{132, 1};
   CHECK_THROWS_WITH_AS(plan_of(model), doctest::Contains("a layer with a window of 512 tokens chooses among none"),

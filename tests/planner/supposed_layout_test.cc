@@ -70,6 +70,8 @@ TEST_CASE("law: an engine's own rules, supposed, give its own plan, labelled as 
       CHECK(evidence_of(supposed) == Evidence::modelled);
       CHECK(decision_of(supposed, "B").source == "engine.what_if.block_formula");
       CHECK(decision_of(supposed, "P").source == "engine.what_if.page_bytes");
+      CHECK(decision_of(supposed, "P").rule ==
+            "P as supposed, at least the largest unpadded page; every page is padded to it");
     }
 }
 
@@ -108,6 +110,17 @@ TEST_CASE("rule: the widest supposed group says how many pools there are, and ot
   CHECK(split.groups.size() == 8);
   CHECK(split.groups.front().padding_positions == 5);
   CHECK(split.num_blocks() == own.num_blocks() * 15 / 10);
+}
+
+TEST_CASE("rule: supposed groups are those of the model; layers of a draft and hidden states stay in their own") {
+  EngineSpec engine = engine_by(rules_of_vllm_2026_06);
+  engine.speculative_tokens = 1;
+  engine.draft = DraftSpec{1, testing::full_attention(4, 64)};  // its layer is called 0, as the first of the model is
+  engine.hidden_state_size = 64;
+  const CachePlan own = supposed_plan(engine, testing::two_layer_model());
+  CHECK(own.groups.size() == 4);
+  engine.what_if.groups = {{0}, {1}};
+  CHECK(unlabelled(supposed_plan(engine, testing::two_layer_model())) == unlabelled(own));
 }
 
 TEST_CASE("message: what cannot be supposed is refused with its key and a way out") {

@@ -52,6 +52,12 @@ TEST_CASE("edge: numbers of the engine out of range name their field") {
   CHECK(refusal([](Specs& s) { s.engine.num_blocks = 0; }) == "engine.num_blocks: must be at least 1, is 0");
 }
 
+TEST_CASE("edge: what a model takes beside its layers is not below nothing") {
+  CHECK(refusal([](Specs& s) { s.model.extra_blocks_per_request = -1; }) ==
+        "model.extra_blocks_per_request: must be at least 0, is -1");
+  CHECK(refusal([](Specs& s) { s.model.extra_blocks_per_request = 0; }) == "accepted");
+}
+
 TEST_CASE("edge: two formats of one cache are refused") {
   CHECK(refusal([](Specs& s) {
           s.engine.kv_dtype = DType::bf16;

@@ -42,6 +42,10 @@ TEST_CASE("golden: every fault of a recording as a sentence") {
   };
   CHECK(as(rows, OwnershipFault::overwritten) ==
         "request 17 reads layer 3's K and V of tokens 32 to 47, which request 4 overwrote in step 812");
+  OwnershipFinding front = rows;
+  front.first_token = 0;
+  CHECK(as(front, OwnershipFault::overwritten) ==
+        "request 17 reads layer 3's K and V of tokens 0 to 47, which request 4 overwrote in step 812");
   state.expected = 32;
   state.found = 33;
   CHECK(as(state, OwnershipFault::other_position) ==

@@ -32,3 +32,19 @@ TEST_CASE("golden: the verdict names the engine, its numbers, the next one, and 
   CHECK(contains(others, "Take jenga with"));
   CHECK(contains(others, "None of these engines"));
 }
+
+TEST_CASE("edge: what no flag says stands below the command, and where there is nothing no empty line does") {
+  std::vector<EngineRecommendation> engines{recommended("vllm-0.33"), {"tensorrt-llm", {}, "too little memory"}};
+  std::vector<std::string>& beside = engines.front().answer->pick.serve.beside;
+  const auto from_command = [&] {
+    const std::string text = render_text(recommend_engines(engines));
+    const std::size_t begin = text.find("Start it\n");
+    REQUIRE(begin != std::string::npos);
+    return text.substr(begin);
+  };
+  beside = {"The file of the model is not known here."};
+  CHECK(contains(from_command(), "\n\n- The file of the model is not known here.\n\n! tensorrt-llm: refused: "));
+  beside.clear();
+  CHECK(contains(from_command(), "\n\n! tensorrt-llm: refused: "));
+  CHECK_FALSE(contains(from_command(), "\n\n\n"));
+}

@@ -147,6 +147,10 @@ TEST_CASE("edge: names, characters and numbers that mean no layer") {
       declared_error("{\"hybrid_override_pattern\": \"MM|*\"}") ==
       "config.json:1:32: hybrid_override_pattern: character '|' means no layer; M is mamba, * attention, - an MLP, E a "
       "MoE");
+  for (const auto& [value, told] : {std::pair{"7", "7"}, {"[\"M\"]", "a list"}})
+    CHECK(declared_error("{\"hybrid_override_pattern\": " + std::string(value) + "}") ==
+          "config.json:1:29: hybrid_override_pattern: " + std::string(told) +
+              ", where a text with one character a layer is expected");
   CHECK(declared_error("{\"num_hidden_layers\": 4, \"attn_layer_indices\": [1, 4]}") ==
         "config.json:1:52: attn_layer_indices[1]: there is no layer 4; the 4 layers are counted from 0 to 3");
   CHECK(declared_error("{\"num_hidden_layers\": 4, \"attn_layer_indices\": [1, 1]}") ==

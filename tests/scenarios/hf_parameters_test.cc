@@ -107,6 +107,65 @@ TEST_CASE("golden: an xLSTM has the parameters that its publisher counts") {
   CHECK(xlstm.layers[0].counts[ParameterPart::dense] == 32 * 3 * 4096 * std::int64_t{10'944});
 }
 
+TEST_CASE("golden: Falcon-Mamba has what its publisher counts, and Jamba norms inside the same layers") {
+  const ModelParameters falcon =
+      parameters_of(HYBRIDKV_TEST_DATA "/scenarios/configs/Falcon-Mamba-7B.json", "m: {type: mamba1}", "m64");
+  CHECK(total_parameters(falcon) == 7'272'665'088);
+  const ModelParameters jamba = parameters_of(HYBRIDKV_TEST_DATA "/scenarios/configs/Jamba-1.5-mini.json",
+                                              full + ", m: {type: mamba1}", "(mmmmammm)4");
+  // Those of dt are 256, those of B and of C 16 each.
+  CHECK(jamba.layers[0].counts[ParameterPart::recurrent] / 28 ==
+        falcon.layers[0].counts[ParameterPart::recurrent] / 64 + 256 + 2 * 16);
+}
+
+TEST_CASE("edge: a config without a model_type is counted as one of an unknown architecture") {
+  const std::string sizes = "\"hidden_size\": 64, \"vocab_size\": 100, \"num_attention_heads\": 8, "
+                            "\"intermediate_size\": 128}";
+  const ModelParameters nameless = parameters_in("{" + sizes, full, "a2");
+  CHECK(nameless == parameters_in("{\"model_type\": \"my_own\", " + sizes, full, "a2"));
+  // Each layer has four square matrices, three of the MLP and two norms; words have two tables.
+  CHECK(total_parameters(nameless) == 2 * (4 * 64 * 64 + 3 * 64 * 128 + 2 * 64) + 2 * 100 * 64 + 64);
+}
+
+TEST_CASE("golden: of Zamba2's 13 layers with attention two hold the weights that all of them use") {
+  const ModelParameters counted =
+      import_model(HYBRIDKV_TEST_DATA "/scenarios/configs/Zamba2-7B.json").model.parameters.value();
+  const ModelParameters& shipped = *find_shipped_model("Zamba2-7B")->model.parameters;
+  REQUIRE(counted.layers.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) CHECK(counted.layers[i].counts == shipped.layers[i].counts);
+  // Attention sees the hidden state and the embedding side by side: 7,168 channels, as 32 heads of 224 have.
+  CHECK(counted.layers[1].counts[ParameterPart::attention] == 2 * (7168 * 7168 + 7168 * 3584));
+}
+
+TEST_CASE("edge: where no field says the size of a head, linear attention has its share of the channels") {
+  const ModelParameters counted = parameters_in(
+      R"({"hidden_size": 64, "vocab_size": 100, "num_attention_heads": 8, "intermediate_size": 128})",
+      "m: {type: linear}", "m2");
+  // Queries, keys, values, the gate and the output are square, and the norm has a number for each channel.
+  CHECK(counted.layers[0].counts[ParameterPart::recurrent] == 2 * (5 * 64 * 64 + 64));
+}
+
+TEST_CASE("edge: a layer that takes the index of another one has no indexer of its own") {
+  const ModelParameters counted = parameters_in(
+      R"({"hidden_size": 64, "vocab_size": 100, "num_attention_heads": 8, "intermediate_size": 128,
+          "index_n_heads": 4, "index_head_dim": 16, "index_topk": 32, "indexer_types": ["full", "shared"]})",
+      full, "a2");
+  // Queries of 4 heads, keys of one, the norm of the keys with its shift, and a weight for each head.
+  CHECK(counted.layers[0].counts[ParameterPart::latents] == 64 * 4 * 16 + 64 * 16 + 2 * 16 + 64 * 4);
+}
+
+TEST_CASE("edge: biases of MLPs make no shared expert where there is none") {
+  const auto shared = [](const std::string& fields) {
+    return parameters_in(R"({"hidden_size": 64, "vocab_size": 100, "num_attention_heads": 8, "num_experts": 4,
+                             "num_experts_per_tok": 2, "moe_intermediate_size": 16, "mlp_bias": true)" + fields + "}",
+                         full, "a2")
+        .layers[0].counts[ParameterPart::shared_experts];
+  };
+  CHECK(shared("") == 0);
+  // Of one: three matrices, biases of gate and input, and that of the output.
+  CHECK(shared(", \"n_shared_experts\": 1") == 2 * (3 * 64 * 16 + 2 * 16 + 64));
+}
+
 TEST_CASE("golden: experts narrower than their layers stand between projections") {
   const ModelParameters& super = *find_shipped_model("Nemotron-3-Super-120B-A12B")->model.parameters;
   const ModelParameters counted = parameters_in(
@@ -129,6 +188,18 @@ TEST_CASE("golden: attention over compressed entries has an indexer where entrie
   REQUIRE(counted.layers.size() == 2);
   CHECK(counted.layers[0].counts.total() == 23 * std::int64_t{6'580'676'726});
   CHECK(counted.layers[1].counts.total() == 20 * std::int64_t{6'595'558'646});
+}
+
+TEST_CASE("edge: entries of 16 tokens are the longest that overlap") {
+  const auto latents = [](int tokens) {
+    return parameters_in(fmt::format(R"({{"model_type": "deepseek_v4",
+                                          "compress_rates": {{"compressed_sparse_attention": {}}}}})", tokens),
+                         "w: {type: mla}, a: {type: full_attention}", "www(aw)20")
+        .layers[1].counts[ParameterPart::latents];
+  };
+  // Each of 12 tokens more has a number for each channel of both halves: of the heads, 512, and of the indexer, 128.
+  CHECK(latents(16) - latents(4) == 20 * 12 * 2 * (512 + 128));
+  CHECK(latents(17) < latents(16) / 2);
 }
 
 TEST_CASE("golden: a layer of RWKV has what Transformers counts, but for the shifts of its two norms") {

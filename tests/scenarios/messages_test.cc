@@ -115,6 +115,8 @@ TEST_CASE("edge: a key without a value") {
   CHECK(reading_error(engine_text("tensor_parallel:")) ==
         engine_message(3, "engine.tensor_parallel: has no value; give a whole number or leave the key out",
                        "tensor_parallel:"));
+  CHECK(reading_error(engine_text("pad_heads:")) ==
+        engine_message(3, "engine.pad_heads: has no value; give true or false or leave the key out", "pad_heads:"));
   CHECK(reading_error("model: Qwen3.5-4B\nengine:\nlimits: {max_model_len: 1}\n") ==
         "bad.yaml:2:1: engine: nothing, where a mapping (key: value) is expected\n  engine:\n  ^");
 }

@@ -81,7 +81,7 @@ TEST_CASE("golden: numbers of tokens, k for 1,024") {
     CHECK(parse_tokens(text).problem == "");
     CHECK(parse_tokens(text).value == tokens);
   }
-  for (const char* text : {"", "k", "1.k", ".5k", "1.0001k", "32kb", "32 tokens", "8796093022208M",
+  for (const char* text : {"", "k", "1.", "1.k", ".5k", "1.0001k", "32kb", "32 tokens", "8796093022208M",
                            "1.00000000001k", "-1k"}) {
     CAPTURE(text);
     CHECK(parse_tokens(text).problem != "");
@@ -145,6 +145,7 @@ TEST_CASE("law: a range holds both ends and every step between") {
 
 TEST_CASE("edge: ranges without values, without end or without form") {
   CHECK(parse_range("3..3").values == std::vector<std::int64_t>{3});
+  CHECK(parse_size_range("3 GiB..3 GiB").values == std::vector<std::string>{"3 GiB"});
   CHECK(parse_range("5..1").problem == "runs backwards; write the smaller number first");
   CHECK(parse_range("1..5 step 0").problem == "has the step 0");
   CHECK(parse_range("1..10001").problem == "has more than 10000 values");

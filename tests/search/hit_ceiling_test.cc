@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -206,4 +207,11 @@ TEST_CASE("fault: more units than a machine should remember are refused with a w
   batch.requests.push_back({.input_length = std::int64_t{1} << 25, .num_runs = 1});
   ReusePaths paths(1);
   CHECK_THROWS_WITH_AS(paths.consume(batch), doctest::Contains("take fewer requests, or a larger page"), InputError);
+}
+
+TEST_CASE("fault: prices that are not one for every gap are a bug of the caller") {
+  const ReusePaths paths = SmallTrace{.prompts = {{0}, {1}, {0}}}.paths();
+  const CacheSizes sizes{.memory_bytes = 10, .unit_bytes = 4, .state_bytes = 5};
+  CHECK_THROWS_AS(hit_bound(paths, sizes, {0}), std::logic_error);
+  CHECK_NOTHROW(hit_bound(paths, sizes, {0, 0}));
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "planner/plan.h"
+#include "planner/primary_attention.h"
 #include "simulator/blocks/plan_geometry.h"
 #include "simulator/trace/trace_spec.h"
 #include "tests/planner/models.h"
@@ -257,6 +258,11 @@ TEST_CASE("edge: limits that nothing meets say what would") {
   spec.min_concurrency.reset();
   spec.min_kernel_block = 8192;
   CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("the largest is 4096"), InputError);
+  // The largest there is meets a limit of as many tokens.
+  spec.min_kernel_block = 4096;
+  const Recommendation largest = recommend(spec);
+  const CachePlan& picked = largest.layout_of(largest.pick).plan;
+  CHECK(primary_attention(picked)->kernel_block_size_tokens == 4096);
 }
 
 TEST_CASE("edge: nothing to replay, and a fixed number of blocks") {

@@ -224,3 +224,15 @@ TEST_CASE("edge: what a search of slots does not answer is refused with what to 
   spec.engine.num_blocks = 1000;
   CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("a number of blocks is no common limit"), SpecError);
 }
+
+TEST_CASE("edge: where nothing is cached, what saved prompts may take is no choice") {
+  RecommendSpec spec = slots_of_397b({.prompts = {{.tokens = 1000, .copies = 3}}}, std::int64_t{24} << 30);
+  spec.space = {.slots = {1, 2}, .slot_checkpoints = {0}};
+  const SlotSpace caching(spec);
+  REQUIRE(caching.space().cache_rams.size() > 1);
+  CHECK(caching.engines().size() == 2 * caching.space().cache_rams.size());
+  spec.engine.cache_mode = CacheMode::none;
+  const SlotSpace without(spec);
+  CHECK(without.space().cache_rams.size() > 1);
+  CHECK(without.engines().size() == 2);
+}

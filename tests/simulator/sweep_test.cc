@@ -92,6 +92,8 @@ TEST_CASE("edge: an empty trace, an empty sweep, unusable settings") {
   CHECK_THROWS_AS(run_sweep(trace, {}), SpecError);
   SweepSpec spec = five_geometries(-1);
   CHECK_THROWS_AS(run_sweep(trace, spec), SpecError);
+  // No number of threads stands for every core.
+  CHECK(run_sweep(trace, five_geometries(0)).requests == 10);
   spec = five_geometries(1);
   std::get<CacheGeometry>(spec.simulations[0].cache).block_size_tokens = 0;
   CHECK_THROWS_AS(run_sweep(trace, spec), SpecError);

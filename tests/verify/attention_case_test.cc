@@ -9,6 +9,7 @@
 
 #include "attention/reference.h"
 #include "attention/unified.h"
+#include "base/error.h"
 #include "base/npy_file.h"
 #include "tests/scratch_folder.h"
 #include "tests/verify/plans.h"
@@ -24,6 +25,16 @@ namespace {
 fs::path copy_of_case(const ScratchFolder& scratch, const char* name) {
   fs::copy(fs::path(HYBRIDKV_TEST_DATA) / "attention" / name, scratch.path / name, fs::copy_options::recursive);
   return scratch.path / name;
+}
+
+/// A file of zeros behind a header, which takes no room; false where the file system has none of that size.
+bool write_zeros(const fs::path& file, const std::string& type, const std::string& shape, std::int64_t bytes) {
+  std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(117, ' ');
+  std::ofstream(file, std::ios::binary) << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header << "\n";
+  std::error_code error;
+  fs::resize_file(file, 128 + static_cast<std::uintmax_t>(bytes), error);
+  return !error;
 }
 
 double largest_difference(std::span<const double> a, std::span<const double> b) {
@@ -76,6 +87,14 @@ TEST_CASE("law: what verify exports is read back and gives what verify computed"
   }
 }
 
+TEST_CASE("edge: unsigned bytes without a scale are exported as what they are") {
+  ScratchFolder scratch;
+  VerifySpec spec;
+  spec.export_folder = scratch.path / "export";
+  verify_plan(testing::small_plan(3, CacheMode::align, DType::uint8), spec);
+  CHECK(read_npy_header(spec.export_folder / "layer_1" / "kv_cache.npy").type == NpyType::uint8);
+}
+
 TEST_CASE("edge: a folder that lacks a file or contradicts itself is refused with the file's name") {
   ScratchFolder scratch;
   CHECK_THROWS_WITH_AS(load_attention_case(scratch.path / "nowhere"), doctest::Contains("no such folder"), InputError);
@@ -121,20 +140,12 @@ TEST_CASE("edge: bit patterns need a dtype, case.json may be missing altogether"
 TEST_CASE("edge: shapes are compared before a huge file is read") {
   ScratchFolder scratch;
   const fs::path folder = copy_of_case(scratch, "doc_example");
-  const auto header_of = [](std::int64_t extent) {
-    std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (" + std::to_string(extent) + ",), }";
-    header.resize(117, ' ');
-    return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n";
-  };
   const std::int64_t many = std::int64_t{1} << 40;
   for (const char* name : {"query_lens.npy", "context_lens.npy", "seq_lens.npy", "slot_mapping.npy"}) {
     CAPTURE(name);
     const bool existed = fs::exists(folder / name);
     if (existed) fs::rename(folder / name, scratch.path / "own");
-    std::ofstream(folder / name, std::ios::binary) << header_of(many);
-    std::error_code error;  // 8 TiB of nothing: no file system stores it, most take it
-    fs::resize_file(folder / name, 128 + 8 * static_cast<std::uintmax_t>(many), error);
-    if (error) {
+    if (!write_zeros(folder / name, "<i8", "(1099511627776,)", 8 * many)) {
       std::printf("SKIPPED: no sparse file of 8 TiB\n");
     } else {
       CHECK_THROWS_WITH_AS(load_attention_case(folder), doctest::Contains("the shape is (1099511627776,)"), InputError);
@@ -142,6 +153,22 @@ TEST_CASE("edge: shapes are compared before a huge file is read") {
     fs::remove(folder / name);
     if (existed) fs::rename(scratch.path / "own", folder / name);
   }
+}
+
+TEST_CASE("edge: a case of more than the free memory is refused with what it takes, before it is read") {
+  ScratchFolder scratch;
+  const fs::path folder = copy_of_case(scratch, "doc_example");
+  const std::int64_t tokens = std::int64_t{1} << 31;
+  if (!write_zeros(folder / "q.npy", "<f4", "(2147483648, 4, 32)", tokens * 4 * 32 * 4) ||
+      !write_zeros(folder / "k_new.npy", "<f4", "(2147483648, 2, 32)", tokens * 2 * 32 * 4) ||
+      !write_zeros(folder / "v_new.npy", "<f4", "(2147483648, 2, 32)", tokens * 2 * 32 * 4)) {
+    std::printf("SKIPPED: no sparse files of 2 TiB\n");
+    return;
+  }
+  // Tokens of 1,024 bytes are read and stand beside it once more as floats: 2^31 * 2,048. The cache has 13 * 2 * 4 * 2
+  // * 32 floats, 26,624 bytes, the block table 4 x 2 integers of 4 bytes, and four lengths of 4 bytes count four times.
+  CHECK_THROWS_WITH_AS(load_attention_case(folder),
+                       doctest::Contains("needs 4398046537824 bytes (4.00 TiB) of resident memory"), ResourceError);
 }
 
 TEST_CASE("edge: lengths that sum to more tokens than there are queries are refused before anything is made of them") {

@@ -75,6 +75,18 @@ TEST_CASE("law: a right plan passes every check, for every pack, mode and cache 
       }
 }
 
+TEST_CASE("law: states of more bytes than are drawn at once, and no multiple of them, pass every check") {
+  // Four heads of 20 x 16 values in fp32 are 5,120 bytes, of which 4,096 are drawn at once.
+  const ModelSpec model = testing::hybrid_model(
+      "long states", 4, AttentionSpec{.query_heads = 4, .kv_heads = 2, .head_size_k = 16, .head_size_v = 16},
+      GdnSpec{2, 4, 20, 16, 4}, [](std::int64_t i) { return i % 2 == 1; });
+  EngineSpec engine{.ssm_dtype = DType::fp32, .cache_mode = CacheMode::align};
+  engine.memory_bytes = std::int64_t(16) << 20;
+  const VerifyReport report = verify_plan(make_plan(model, engine, LimitsSpec{.max_model_lens = {256}}), {});
+  CAPTURE(failure_lines(report));
+  CHECK(report.passed());
+}
+
 TEST_CASE("law: the same seed checks the same, another one other blocks") {
   const CachePlan plan = small_plan(3);
   const VerifyReport first = verify_plan(plan, {});

@@ -176,6 +176,12 @@ TEST_CASE("edge: a table with a column, a model or a number that is none is refu
         "broken_rows.csv:2: has 8 values, the first line names 17 columns");
   CHECK(refusal(head + "ours,Llama-3.1-8B,H200,bf16,,aggregated,none,1024,1024,4,1,1,1,50,5,me,\n") ==
         "broken_rows.csv:2: engine is none that has a clock");
+  // Ranks fill all GPUs of a server.
+  const std::string row = "vllm,Llama-3.1-8B,H200,bf16,,aggregated,none,1024,1024,4,";
+  CHECK(refusal(head + row + "2,1,4,50,5,me,\n") == "taken");
+  const std::string unfit = "broken_rows.csv:2: num_gpus and ranks are at least 1, and a multiple of them";
+  CHECK(refusal(head + row + "2,1,3,50,5,me,\n") == unfit);
+  CHECK(refusal(head + row + "1,1,0,50,5,me,\n") == unfit);
   // What no machine has is refused before it is multiplied.
   const std::string apart =
       "engine,model,gpu,weights_dtype,kv_dtype,mode,input_tokens,output_tokens,concurrency,ttft_ms,tpot_ms,source,flag,"

@@ -79,6 +79,15 @@ TEST_CASE("golden: of one number the rate is the highest of its digits that hold
   CHECK_FALSE(beyond.tried.front().holds);
 }
 
+TEST_CASE("edge: of one number of GPUs that holds at no rate the times are those at the rate that was asked about") {
+  GpuChoiceQuestion question = question_at(1, {2});
+  question.timed.limits.output_token = 1e-9;  // no step is as short
+  const GpuChoice answer = choose_gpus(question);
+  CHECK_FALSE(answer.pick);
+  REQUIRE(answer.tried.size() == 1);
+  CHECK(answer.tried.front().rate == 1);
+}
+
 TEST_CASE("edge: without limits, and for a closed loop, no GPUs are chosen") {
   const auto refusal = [](const GpuChoiceQuestion& question) {
     try {

@@ -311,3 +311,27 @@ TEST_CASE("law: rules are followed to what they come from, by symbol and value, 
   const RowRules same({{&a, 20}, {&a, 20}}, {{{"max", "max"}}});
   CHECK(same.of_row(0).empty());
 }
+
+TEST_CASE("law: a rule that two others come from stands once, and no more than eight are followed") {
+  const auto symbols = [](const Derivation& a, const Derivation& b, const std::string& root) {
+    const RowRules rules({{&a, 1}, {&b, 1}}, {{{root, root}}});
+    std::vector<std::string> names;
+    for (const ComparedRule& rule : rules.of_row(0)) names.push_back(rule.symbol);
+    return names;
+  };
+  const auto meeting = [](std::int64_t k) {
+    return Derivation{{{"k", k, ""}, "as set", {}, "engine.k"},
+                      {{"B", 2 * k, ""}, "B = 2 * k", {{"k", k, ""}}, "here"},
+                      {{"C", 3 * k, ""}, "C = 3 * k", {{"k", k, ""}}, "here"},
+                      {{"sum", 5 * k, ""}, "sum = B + C", {{"B", 2 * k, ""}, {"C", 3 * k, ""}}, "here"}};
+  };
+  CHECK(symbols(meeting(1), meeting(7), "sum") == std::vector<std::string>{"sum", "B", "k", "C"});
+  const auto row_of_twelve = [](std::int64_t first) {
+    Derivation row{{{"x0", first, ""}, "as set", {}, "engine.x"}};
+    for (std::int64_t i = 1; i < 12; ++i)
+      row.push_back({{"x" + std::to_string(i), first + i, ""}, "one more", {{row.back().result}}, "here"});
+    return row;
+  };
+  const std::vector<std::string> followed = symbols(row_of_twelve(0), row_of_twelve(100), "x11");
+  CHECK(followed == std::vector<std::string>{"x11", "x10", "x9", "x8", "x7", "x6", "x5", "x4"});
+}

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "planner/plan.h"
 #include "scenarios/read.h"
@@ -28,4 +30,21 @@ TEST_CASE("golden: the views in the record of a plan are those of the first laye
   CHECK(tensors.count("state 0") == groups - 1);
   CHECK(tensors.count("state 1") == groups - 1);
   CHECK(tensors.size() == 1 + 2 * (groups - 1));
+}
+
+TEST_CASE("golden: tensors are told by their layers, though groups of states stand before those of attention") {
+  Scenario scenario = read_scenario(parse_scenario(
+      "model: Qwen3.5-0.8B\nengine: {release: vllm-0.33, memory: 1 GiB}\nlimits: {max_model_len: 2048}\n", "s.yaml"));
+  scenario.engine.layers_per_group = 2;
+  const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
+  std::vector<std::vector<std::int64_t>> grouped, told;
+  for (const GroupPlan& group : plan.groups) grouped.push_back(group.layers());
+  const nlohmann::ordered_json record = plan_record(plan);
+  for (const auto& tensor : record.at("tensors"))
+    told.push_back(tensor.at("layers").get<std::vector<std::int64_t>>());
+  // 18 layers with states in nine groups, then 6 with attention in three, the first of them of layer 3.
+  REQUIRE(grouped.size() == 12);
+  CHECK_FALSE(std::is_sorted(grouped.begin(), grouped.end()));
+  std::sort(grouped.begin(), grouped.end());
+  CHECK(told == grouped);
 }

@@ -55,3 +55,13 @@ TEST_CASE("golden: where more requests come than are served the queue grows, and
   for (const FirstToken& one : curves.of[0]) CHECK((one.overloaded || one == FirstToken{}));
   CHECK(curves.of[0].back().overloaded);
 }
+
+TEST_CASE("edge: where every prompt is longer than the engine takes nothing is served, and no mean is said") {
+  std::vector<CompareSetting> settings = clocked_settings("20 GiB", "H200", 20);
+  // Every made-up prompt stands behind a system prompt of at least 16 tokens.
+  for (CompareSetting& setting : settings) setting.scenario.limits.max_model_lens = {16};
+  const FirstTokens curves = first_token_curves(settings);
+  REQUIRE(curves.of.size() == 2);
+  CHECK(curves.clocks.size() == 1);
+  for (const FirstToken& one : curves.of[0]) CHECK(one == FirstToken{});
+}

@@ -86,6 +86,10 @@ TEST_CASE("golden: situations of a model with states, corners only: copies in al
   CHECK(hit_at(situations[0], 529) == 528);
   CHECK(situations[1].layouts.front().block_size_tokens == 2048);  // the chunk of a scan that names none
   CHECK(hit_at(situations[1], 4096) == 2048);
+  // Of what is shared with a prompt of 32,768 tokens the last checkpoint lies at 62 * 528.
+  for (const PrefixSituation& situation : situations) REQUIRE(situation.layouts.size() == 1);
+  CHECK(hit_at(situations[2], 1) == 0);
+  CHECK(hit_at(situations[2], 32768) == 32736);
 }
 
 TEST_CASE("golden: by vLLM 0.33 there is no mode all, and a copy that ends on a boundary hits the blocks before it") {

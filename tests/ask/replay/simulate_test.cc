@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <variant>
+#include <vector>
+
 #include "ask/plan.h"
 #include "ask/replay/planned_caches.h"
 #include "base/error.h"
@@ -84,6 +87,18 @@ TEST_CASE("golden: a short trace is listed with the checkpoints of cold prompts;
   // A prompt of one token has nothing that could be found, which is said too.
   question.request.trace.prompts = {{.tokens = 1}};
   for (const ReplayedCache& cache : simulate(question).caches) CHECK(cache.longest_repeat == 0);
+}
+
+TEST_CASE("golden: of several caches the events are those of the first") {
+  SimulateQuestion question;
+  question.request.trace.prompts = {{.tokens = 40, .copies = 2}};
+  question.caches = bare_caches({.block_sizes = {16, 64}, .num_blocks = {100}, .state_groups = 1}, question.request);
+  std::vector<std::int64_t> found;
+  simulate(question, {.on_event = [&](const RecordedEvent& event) {
+             if (const auto* hit = std::get_if<HitEvent>(&event)) found.push_back(hit->tokens);
+           }});
+  // Of the copy two blocks of 16 tokens; a block of 64 is longer than the prompt.
+  CHECK(found == std::vector<std::int64_t>{0, 32});
 }
 
 TEST_CASE("regression: a plan of more than 4,096 groups is replayed") {

@@ -73,3 +73,13 @@ TEST_CASE("law: drafts that the model itself makes add its draft layer, those of
     CHECK(adds == (method.ends_with("mtp") ? std::set{true} : std::set{false, true}));
   }
 }
+
+TEST_CASE("edge: drafts of no tokens are none") {
+  for (const std::string drafts : {"0", "3"}) {
+    CAPTURE(drafts);
+    const Assignment tokens{"engine.speculative_tokens", drafts};
+    for (const DoctorSettings& settings :
+         possible_of("speculative_config=SpeculativeConfig(method='mtp', num_spec_tokens=" + drafts + ")"))
+      CHECK(std::count(settings.assignments.begin(), settings.assignments.end(), tokens) == (drafts == "0" ? 0 : 1));
+  }
+}

@@ -143,6 +143,15 @@ TEST_CASE("golden: of five figures the one that was changed is named alone") {
   }
 }
 
+TEST_CASE("golden: a number of blocks that memory, tokens and concurrency speak against is named alone") {
+  std::string text = log_text("vllm-0.33-sm90.txt");
+  text.insert(text.find("Available KV cache memory"), "# GPU blocks: 1000\n");
+  const DoctorAnswer answer = answer_of(text);
+  REQUIRE(answer.contradictions.size() == 1);
+  CHECK(answer.contradictions.front().starts_with("num_blocks 1000 cannot be: beside "));
+  CHECK(answer.explained.num_blocks != 1000);
+}
+
 TEST_CASE("law: settings that do better hold more requests in no more memory") {
   for (const KnownLog& known : known_logs) {
     const DoctorAnswer answer = answer_of(log_text(known.file));

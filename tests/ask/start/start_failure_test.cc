@@ -111,3 +111,20 @@ TEST_CASE("golden: no memory at all, with what the weights take, and a later sta
   CHECK(answer.explained.figures.empty());
   CHECK_FALSE(failure_of(failed + start_of_9b + "# GPU blocks: 501\n").failure);
 }
+
+TEST_CASE("golden: where the memory itself was not printed it is what was checked and the null block") {
+  const std::string text = with_text(failed_sample(), "Available KV cache memory: 3.0 GiB", "Profiling took 3.0 s");
+  const DoctorAnswer answer = failure_of(text);
+  REQUIRE(answer.failure);
+  REQUIRE_FALSE(answer.failure->tries.empty());
+  // 2.97 GiB and a block of 32,440,320 bytes, 0.03 GiB.
+  CHECK(testing::contains(answer.failure->tries[0].command, "--available-memory 3.00 "));
+}
+
+TEST_CASE("edge: where no memory was printed at all nothing is tried in it") {
+  const DoctorAnswer answer = failure_of(
+      start_of_9b + "ValueError: max_num_seqs (1024) exceeds available Mamba cache blocks (96). Each decode\n");
+  REQUIRE(answer.failure);
+  CHECK(answer.failure->code == "running_requests");
+  CHECK(answer.failure->tries.empty());
+}

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <variant>
+
 #include "ask/replay/offload.h"
 #include "scenarios/read.h"
 
@@ -28,8 +31,14 @@ TEST_CASE("golden: Qwen3.5-397B from TP2 to TP8: equal blocks save more than any
   const TransferQuestion question =
       question_of({"engine.attention_pack_size=1"}, {"engine.tensor_parallel=8"});
   const TransferAnswer answer = transfer(question);
-  const std::vector<TransferAlternative> rows = transfer_alternatives(question, answer);
+  std::vector<int> done;
+  const std::vector<TransferAlternative> rows = transfer_alternatives(question, answer, [&](int so_far, int total) {
+    done.push_back(so_far);
+    CHECK(total == 3 * 4 * 2 + 1);
+  });
   CHECK(rows.size() == 3 * 4 * 2 + 1);
+  REQUIRE(done.size() == 3 * 4 * 2);
+  for (std::size_t i = 0; i < done.size(); ++i) CHECK(done[i] == static_cast<int>(i));
   const TransferAlternative& asked = row_of(rows, "nhd", 1, false);
   CHECK(asked.is_current);
   CHECK(asked.descriptors == answer.counts.all.descriptors);
@@ -73,6 +82,23 @@ TEST_CASE("golden: six orders of one allocation, of which layers that differ hav
   CHECK(row_of(rows, "LBNHC", 0, false).is_current);
   CHECK(row_of(rows, "LBNHC", 0, false).block_runs == 15);
   CHECK(row_of(rows, "BLNHC", 0, false).block_runs == 1);
+}
+
+TEST_CASE("edge: a convolution state of one step lies alike both ways, and no row turns it") {
+  TransferQuestion question = question_of({"engine.attention_pack_size=1"}, {"engine.tensor_parallel=8"});
+  question.tokens = 4096;
+  const auto is_turned = [&] {
+    const TransferAnswer answer = transfer(question);
+    const std::vector<TransferAlternative> rows = transfer_alternatives(question, answer);
+    REQUIRE(fewest_descriptors(rows, answer).has_value());
+    return std::any_of(rows.begin(), rows.end(), [](const TransferAlternative& row) { return row.turns_conv; });
+  };
+  CHECK(is_turned());
+  // Of two taps the state keeps the channels of one step; of the four that the model has, three.
+  for (Scenario* const side : {&question.from, &question.to})
+    for (LayerSpec& layer : side->model.layers)
+      if (layer.recurrent) std::get<GdnSpec>(*layer.recurrent).conv_kernel = 2;
+  CHECK_FALSE(is_turned());
 }
 
 TEST_CASE("golden: what a host tier copies: groups that are alike stand once") {

@@ -111,3 +111,27 @@ TEST_CASE("edge: what is there already is in no page that is shown") {
   for (const TransferPages& pages : transfer_pages(answer))
     if (pages.kind == "full_attention") CHECK(pages.from.id == answer.request.from.ids[0].back()[600 / 544]);
 }
+
+TEST_CASE("edge: of a copy that begins pages before the one shown the part within that page is shown") {
+  TransferQuestion question{.from = small_scenario("  release: sglang-0.5.23\n"),
+                            .to = small_scenario("  release: sglang-0.5.23\n"),
+                            .tokens = 1500,
+                            .ids = IdOrder::consecutive};
+  // Slots that descend on both sides: all tokens lie in one row, in which the first one is the last.
+  RequestTables tables = transfer(question).request.from;
+  for (std::vector<std::int64_t>& table : tables.ids.front()) std::reverse(table.begin(), table.end());
+  question.from_ids = question.to_ids = GivenIds{tables, "slots that descend"};
+  const TransferAnswer answer = transfer(question);
+  std::size_t shown = 0;
+  for (const TransferPages& pages : transfer_pages(answer)) {
+    if (pages.kind != "full_attention") continue;
+    CHECK(std::any_of(answer.list.pairs.front().copies.begin(), answer.list.pairs.front().copies.end(),
+                      [&](const Copy& copy) { return copy.bytes > pages.from.page_bytes; }));
+    for (const PageRun& run : pages.runs) {
+      ++shown;
+      CHECK(run.from == run.to);
+      CHECK(run.from.begin >= 0);
+    }
+  }
+  CHECK(shown > 0);
+}

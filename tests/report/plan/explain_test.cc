@@ -213,6 +213,8 @@ TEST_CASE("explain: one number alone, with what it stands on, of the plans that 
   REQUIRE(heading != std::string::npos);
   CHECK(text.find("P = ") < heading);
   CHECK(text.find("It stands on", heading + 1) == std::string::npos);
+  // A section of the document, as the pack above it is.
+  CHECK(explained(number, Format::markdown).find("\n## It stands on\n") != std::string::npos);
   const std::string rows = explained(number, Format::csv);
   CHECK(static_cast<std::size_t>(std::count(rows.begin(), rows.end(), '\n')) == 1 + asked.size() + reasons.size());
   CHECK_THROWS_WITH_AS(explained("987654321987", Format::table),

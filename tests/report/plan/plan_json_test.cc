@@ -281,6 +281,8 @@ TEST_CASE("edge: what is no plan is refused with its place") {
   CHECK(with("/plans/0/capacity/0/fits", 1) == "plans[0].capacity[0].fits: must be true or false, is 1");
   CHECK(with("/plans/0/groups/1/layers", {3}) == "plans[0].groups[1].layers: is [3], but [2] follows from the rest");
   CHECK(with("/plans/0/groups/1/spec", 9) == "plans[0].groups[1].spec: is 9, but the plan has 2 specs");
+  CHECK(with("/plans/0/waste/per_block/0/group", 9) ==
+        "plans[0].waste.per_block[0].group: is 9, but the plan has 3 groups");
   CHECK(with("/plans/0/views/0/pool", 2) == "plans[0].views[0].pool: is 2, but the plan has 2 pools");
   CHECK(with("/plans/0/specs/1/id", 0) == "plans[0].specs[1].id: is 0, but must be the position");
   CHECK(with("/plans/0/prefix/colour", 1).starts_with("plans[0].prefix.colour: unknown key; allowed here: match_unit"));

@@ -103,6 +103,22 @@ TEST_CASE("law: explain writes plan by plan, in every format what it writes of e
   }
 }
 
+TEST_CASE("golden: how many tokens are drafted stands behind the mode") {
+  const auto caching_with = [](std::int64_t speculative_tokens) {
+    const EngineSpec engine{.tensor_parallel = 2, .cache_mode = CacheMode::align,
+                            .speculative_tokens = speculative_tokens, .memory_bytes = 40 * gib};
+    const std::int64_t packs[] = {1};
+    const std::string text =
+        planned(make_plans(qwen35_397b(), engine, {.max_model_lens = {32'768}}, packs), Format::table);
+    const std::size_t begin = text.find("\n  caching ");
+    REQUIRE(begin != std::string::npos);
+    return text.substr(begin + 1, text.find('\n', begin + 1) - begin - 1);
+  };
+  CHECK(caching_with(0).ends_with(" mode align"));
+  CHECK(caching_with(1).ends_with(" mode align, 1 speculative token"));
+  CHECK(caching_with(3).ends_with(" mode align, 3 speculative tokens"));
+}
+
 TEST_CASE("golden: like pools share a row, and so do like groups") {
   const std::string text = planned(reported_plans({1}), Format::table);
   CHECK(section(text, "Pools") ==

@@ -11,7 +11,11 @@ TEST_CASE("golden: the header says whose rules these are") {
   CHECK(rules_text(rules_of_vllm_0_33, BackendProfile::sm90) == "vLLM 0.33.0, backends of sm90 (FlashAttention)");
   EngineSpec engine{.rules = &rules_of_vllm_0_33, .attention_pack_size = 5};
   CHECK(rules_text(engine) == "vLLM 0.33.0; N = 5: with a builder of ours");
-  engine.rules = &rules_of_vllm_2026_06;
+  engine.attention_pack_size = 2;
+  CHECK(rules_text(engine) == "vLLM 0.33.0; N = 2: with a builder of ours");
+  engine.attention_pack_size = 1;
+  CHECK(rules_text(engine) == "vLLM 0.33.0");
+  engine = {.rules = &rules_of_vllm_2026_06, .attention_pack_size = 5};
   CHECK(rules_text(engine) == "vLLM main of June 2026 with PR 35703");
 }
 

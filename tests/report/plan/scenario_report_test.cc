@@ -35,7 +35,8 @@ TEST_CASE("golden: every value that decides a plan stands in its report, what is
         "engine.draft,none\n", "engine.num_blocks,from memory\n", "limits.longest_prompt_tokens,unknown\n"})
     CHECK(contains(open, line));
   for (const char* key : {"layers_per_group", "pad_heads", "pipeline_parallel", "pipeline_memory", "backend_profile",
-                          "checkpoint_blocks", "prefix_match_unit_tokens", "hybrid_manager"})
+                          "checkpoint_alignment_tokens", "checkpoint_blocks", "prefix_match_unit_tokens",
+                          "hybrid_manager"})
     CHECK_FALSE(contains(open, std::string("engine.") + key));
 
   engine.kv_dtype = DType::fp8_e4m3, engine.conv_dtype = DType::fp32, engine.ssm_dtype = DType::bf16;
@@ -55,6 +56,16 @@ TEST_CASE("golden: every value that decides a plan stands in its report, what is
     engine.draft->attention.window_tokens = window;
     CHECK(contains(inputs_of(engine), "engine.draft,2 sliding-window layers\n"));
   }
+
+  // What is supposed stands there key by key; where nothing is, no key does.
+  CHECK_FALSE(contains(open, "engine.what_if"));
+  EngineSpec supposed{.tensor_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = 40 * gib};
+  supposed.what_if.page_bytes = 4 * mib;
+  supposed.what_if.states.recurrent_first = true;
+  const std::string what_if = inputs_of(supposed);
+  CAPTURE(what_if);
+  CHECK(contains(what_if, "engine.what_if.page_bytes,4194304\n"));
+  CHECK(contains(what_if, "engine.what_if.state_order,recurrent_first\n"));
 
   EngineSpec staged{.tensor_parallel = 2, .memory_bytes = 40 * gib};
   staged.rules = &rules_of_vllm_0_33, staged.backend_profile = BackendProfile::sm90;

@@ -164,6 +164,31 @@ TEST_CASE("law: kernel blocks are drawn whole and the first of them enlarged, by
   }
 }
 
+TEST_CASE("golden: every kernel block has its number above the page, the first in words, and a tick that ends on it") {
+  // A block of 432 tokens is nine of 48. Of the 782 pixels of the page each has 86.9, and "kernel block 0" takes 76.
+  const PlanSet set = qwen_plans({5}, {48});
+  const std::string svg = svg_of(set, set.plans[0], 830);
+  pugi::xml_document document;
+  REQUIRE(document.load_buffer(svg.data(), svg.size()));
+  double top = 0;
+  for (const pugi::xml_node& rect : document.child("svg").children("rect"))
+    if (rect.attribute("class").value() == std::string("part") && rect.attribute("data-kernel-block"))
+      top = rect.attribute("y").as_double();
+  std::vector<std::string> labels;
+  std::vector<double> lefts, ticks;
+  for (const DrawnText& text : read_texts(svg)) {
+    if (text.bottom >= top || text.bottom < top - 10) continue;
+    labels.push_back(text.words);
+    lefts.push_back(text.left);
+  }
+  for (const pugi::xml_node& line : document.child("svg").children("line"))
+    if (line.attribute("x1").as_double() == line.attribute("x2").as_double() &&
+        line.attribute("y1").as_double() < top && line.attribute("y2").as_double() == top)
+      ticks.push_back(line.attribute("x1").as_double());
+  CHECK(labels == std::vector<std::string>{"kernel block 0", "1", "2", "3", "4", "5", "6", "7", "8"});
+  CHECK(ticks == lefts);
+}
+
 TEST_CASE("law: parts stand to scale, and what does not is dashed") {
   const PlanSet set = qwen_plans({1, 5});
   for (const CachePlan& plan : set.plans) {

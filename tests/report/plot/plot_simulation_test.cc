@@ -87,6 +87,19 @@ TEST_CASE("edge: memory that holds no request of the trace has no hit rate") {
   CHECK_FALSE(raw_cell(plot.tables[1].table.rows()[5][1]).empty());
 }
 
+TEST_CASE("edge: memory that a single request of the trace does not fit has no hit rate") {
+  const PlotInputs inputs = small_traffic({1});
+  const HitRates all = hit_rates(inputs);
+  const auto cell_where = [&](std::int64_t SimulationStats::*unserved) {
+    HitRates values = all;
+    if (unserved != nullptr) values.plans[0].by_memory[whole_memory].*unserved = 1;
+    return raw_cell(plot_hit_rate(inputs, values).tables[1].table.rows()[whole_memory][1]);
+  };
+  CHECK_FALSE(cell_where(nullptr).empty());
+  CHECK(cell_where(&SimulationStats::refused).empty());
+  CHECK(cell_where(&SimulationStats::stalled).empty());
+}
+
 TEST_CASE("edge: a mode without prefix caching hits nothing and is drawn all the same") {
   if (!has_gnuplot()) return;
   PlotInputs inputs = small_traffic({1, 5});

@@ -41,6 +41,19 @@ TEST_CASE("law: latencies, their bands and limits stand where the axes say, with
   if (has_gnuplot()) check_drawn(plot);
 }
 
+TEST_CASE("law: ticks of latencies go on to the slowest curve, that of no caching too") {
+  TimeCurves curves = some_curves();
+  curves.curves.resize(1);
+  std::vector<LoadPoint>& points = curves.curves.front().points;
+  points.resize(1);
+  REQUIRE(points[0].cached.first_token.mean() < 0.5);
+  points[0].uncached = ServedTimes();
+  points[0].uncached.add({.first_token = 150, .end = 150, .prompt = 10, .generated = 1});
+  const Plot plot = plot_latency(curves);
+  // 150 s lies between the ticks 100 and 200; all else ends with the limit of 0.5 s, or near it.
+  CHECK(plot.panels[0].y.ticks.back() == doctest::Approx(200));
+}
+
 TEST_CASE("law: the parts of a step add up to the whole at every load") {
   const Plot plot = plot_step_time(some_curves());
   CHECK(plot.panels.size() == 3);

@@ -17,7 +17,8 @@ ForwardReport run_that(ForwardStatus status) {
   result.status = status;
   result.max_error = status == ForwardStatus::failed ? 1 : 0;
   result.tolerance = status == ForwardStatus::does_not_apply ? 0 : 0.1;
-  result.message = status == ForwardStatus::does_not_apply ? "no layer has a state" : "";
+  if (status == ForwardStatus::does_not_apply) result.message = "no layer has a state";
+  if (status == ForwardStatus::failed) result.message = "an output is wrong";
   return {.model = "small", .rules = default_rules(), .layers = 2, .block_size_tokens = 16, .results = {result}};
 }
 
@@ -42,4 +43,15 @@ TEST_CASE("golden: several runs say how many failed, and of how many no case app
   const std::string wrong = text_of({passed, failed, no_case});
   CHECK(contains(wrong, "1 of 3 runs failed. Of 1 of 3 runs no case applies"));
   CHECK(contains(text_of({no_case, no_case}), "Nothing is shown. Of 2 of 2 runs"));
+}
+
+TEST_CASE("golden: what went wrong is said of a run alone, and of several only of those that did not pass") {
+  CHECK(contains(text_of({failed}), "shared-prefix in mode none: an output is wrong\n"));
+  const std::string one_of_two = text_of({passed, failed});
+  CAPTURE(one_of_two);
+  const std::size_t title = one_of_two.find("### small, N = 1\n");
+  REQUIRE(title != std::string::npos);
+  CHECK(one_of_two.find("### small", title + 1) == std::string::npos);
+  CHECK(one_of_two.find("an output is wrong\n") > title);
+  CHECK_FALSE(contains(text_of({passed, passed}), "### small"));
 }

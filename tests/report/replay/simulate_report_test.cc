@@ -54,6 +54,9 @@ TEST_CASE("golden: a long trace is shown over time and by turn") {
   longer.caches[0].blocks().turns.assign(13, {.requests = 2, .prompt_tokens = 100, .hit_tokens = 50});
   const std::string turns = render_simulate(longer, Format::markdown);
   CHECK(contains(turns, "\n| 9 | 2 | 100 | 50.00 % |\n| later | 6 | 300 | 50.00 % |\n"));
+  // A single request of a later turn is no less shown.
+  longer.caches[0].blocks().turns.assign(11, {.requests = 1, .prompt_tokens = 100, .hit_tokens = 50});
+  CHECK(contains(render_simulate(longer, Format::markdown), "\n| later | 1 | 100 | 50.00 % |\n"));
 }
 
 TEST_CASE("golden: outputs that end at max_model_len are said, behind prompts that are too long") {

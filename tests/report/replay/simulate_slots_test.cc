@@ -46,3 +46,32 @@ TEST_CASE("golden: slots in the forms of simulate: what is found, kept, lost and
   const std::string csv = render_simulate(answer, Format::csv);
   CHECK(csv.starts_with("name,slots,cells,"));
 }
+
+TEST_CASE("golden: how much of prompts is saved on the host, of which slots, or that none is") {
+  SimulateAnswer answer = answer_of("{tokens: 1000, copies: 2}");
+  SlotSettings& settings = std::get<SlotStats>(answer.caches.front().index).settings;
+  const auto saved = [&] {
+    const std::string text = render_simulate(answer, Format::table, {.width = 1000});
+    const std::size_t begin = text.find("\n  saved ");
+    REQUIRE(begin != std::string::npos);
+    return text.substr(begin + 1, text.find('\n', begin + 1) - begin - 1);
+  };
+  // By default 8,192 MiB.
+  CHECK(contains(saved(), " up to 8 GiB of prompts on the host, of a slot that takes another one, and of idle slots "
+                          "when a request starts"));
+  settings.saves_idle = false;
+  CHECK(saved().ends_with(" up to 8 GiB of prompts on the host, of a slot that takes another one"));
+  settings.saved_bytes = -1;  // no limit but the cells
+  settings.cells = 4096;
+  CHECK(contains(saved(), " up to 4,096 tokens of prompts on the host, "));
+  settings.saved_bytes = 0;
+  CHECK(saved().ends_with(" no prompts"));
+}
+
+TEST_CASE("edge: what a refusal has changed already is said where a request was refused, and only there") {
+  SimulateAnswer answer = answer_of("{tokens: 1000, copies: 2}");
+  const auto text = [&] { return render_simulate(answer, Format::table, {.width = 1000}); };
+  CHECK_FALSE(contains(text(), "refused only once it has a slot"));
+  std::get<SlotStats>(answer.caches.front().index).refused = 1;
+  CHECK(contains(text(), "a request is refused only once it has a slot, which then counts as just used; "));
+}

@@ -37,3 +37,17 @@ TEST_CASE("golden: the JSON of a trace has every count under its name") {
   CHECK(json["taken_up_tokens"] == 15);
   CHECK(json["sessions"] == 16);
 }
+
+TEST_CASE("edge: that no prompt goes on from an earlier one is said in words, of a single one its share") {
+  TraceAnswer answer{.trace = "small.jsonl"};
+  TraceStatistics& all = answer.statistics;
+  all.requests = 5, all.prompt_tokens = 100;
+  const std::string none = render_trace(answer, Format::markdown);
+  CAPTURE(none);
+  CHECK(none.find("- go on: no prompt goes on from an earlier one\n") != std::string::npos);
+  all.going_on = 1, all.going_on_prompt_tokens = 40, all.taken_up_tokens = 10;
+  const std::string one = render_trace(answer, Format::markdown);
+  CAPTURE(one);
+  CHECK(one.find("- go on: 20.0 % of the prompts go on from an earlier one, with 40.0 % of the tokens; 10.0 % of all "
+                 "tokens are what it had\n") != std::string::npos);
+}

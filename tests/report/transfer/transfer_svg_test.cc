@@ -93,3 +93,21 @@ TEST_CASE("golden: the plot has the runs as data and says which sides it shows")
   CHECK(plot.svg(830) == transfer_pages_svg(answer, transfer_pages(answer), 830));
   CHECK(plot.svg(830).find("Transfer: Qwen3.5-0.8B, 1,500 tokens from 1 rank to 2 ranks") != std::string::npos);
 }
+
+TEST_CASE("law: names of layers above a page stand apart, and are left out where they have no room") {
+  // In 8 bits a token has 1,024 bytes in a layer, and a state 1,085,440: a block of six layers has 192 tokens, twelve
+  // kernel blocks of 16. So 72 stretches of a layer share 782 pixels, 10.9 each, and "L11" takes 15.6.
+  const std::string engine = ", kv_dtype: fp8_e4m3, kernel_block_sizes: [16], attention_pack_size: 6";
+  const TransferAnswer answer = drawn_answer(engine, engine + ", tensor_parallel: 2");
+  const std::string svg = transfer_pages_svg(answer, transfer_pages(answer), 830);
+  std::vector<DrawnText> names;
+  for (const DrawnText& text : read_texts(svg))
+    if (text.words.size() > 1 && text.words[0] == 'L' && text.words[1] >= '0' && text.words[1] <= '9')
+      names.push_back(text);
+  CHECK(names.size() > 24);
+  CHECK(names.size() < 72);
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    CAPTURE(names[i].words);
+    if (names[i].bottom == names[i - 1].bottom) CHECK(names[i].left > names[i - 1].right);
+  }
+}

@@ -284,6 +284,14 @@ TEST_CASE("fault: incomplete or shared tables are found") {
     planted.blocks(1).states[1].live.pop_back();
     CHECK(found(planted, "lacks its running state in group 1"));
   }
+  SUBCASE("a table of states is missing") {
+    planted.blocks(1).states.pop_back();
+    CHECK(found(planted, "request 1 has 1 state tables"));
+  }
+  SUBCASE("a table of attention is missing") {
+    planted.blocks(1).attention.pop_back();
+    CHECK(found(planted, "request 1 has 0 attention tables"));
+  }
   SUBCASE("a speculative state is missing") {
     planted.blocks(1).states[0].spare.clear();
     CHECK(found(planted, "holds 0 speculative states"));

@@ -245,6 +245,23 @@ TEST_CASE("rule: what a replica had cached is lost when it fails, and who waits 
   CHECK(failed.counts.hit_tokens == (6 + 2) * 40);
 }
 
+TEST_CASE("rule: a replica that is back has nothing in flight, and gets its part of the requests again") {
+  // It fails in the first request, which the other one serves. Of those that come when it is back, with nothing else
+  // under way, each goes to who has got fewer so far: to it, to the other one, to it.
+  TraceBatch batch;
+  for (int i = 0; i < 4; ++i) add_request(batch, {{static_cast<std::uint64_t>(1 + i), 41}}, 4, 10 * i);
+  const FleetSpec spec{.replica = {.cache = CacheGeometry{.block_size_tokens = 4, .num_blocks = 100},
+                                   .driver = {.kind = DriverKind::open_loop,
+                                              .cost = {.per_prefill_token = 0.01, .per_decode_step = 0.05}}},
+                       .replicas = 2,
+                       .router = {.kind = RouterKind::least_requests, .block_tokens = {}},
+                       .outages = {{.replica = 0, .from = 0.1, .until = 5}}};
+  const FleetResult result = run_fleet(spec, batch);
+  CHECK(result.resent == 1);
+  CHECK(counts_of(result.replicas[0].index).requests == 2);
+  CHECK(counts_of(result.replicas[1].index).requests == 2);
+}
+
 TEST_CASE("fault: replicas fail in an open loop, and leave somebody") {
   const CacheGeometry geometry{.block_size_tokens = 4, .num_blocks = 100};
   FleetSpec spec{.replica = {.cache = geometry}, .replicas = 2, .outages = {{.replica = 0, .from = 1}}};
@@ -255,4 +272,11 @@ TEST_CASE("fault: replicas fail in an open loop, and leave somebody") {
   CHECK_THROWS_WITH(make(), "fleet.down: at 5 s no replica is left to send requests to");
   spec.outages = {{.replica = 2, .from = 1}};
   CHECK_THROWS_WITH(make(), "fleet.down: there is no replica 2, they are 0 to 1");
+  // One may be down from the start.
+  spec.outages = {{.replica = 0, .from = 0, .until = 1}};
+  CHECK_NOTHROW(make());
+  spec.outages = {{.replica = 0, .from = -1, .until = 1}};
+  CHECK_THROWS_WITH(make(), "fleet.down: replica 0 cannot be down from -1 to 1 s");
+  spec.outages = {{.replica = 0, .from = 1, .until = 1}};
+  CHECK_THROWS_WITH(make(), "fleet.down: replica 0 cannot be down from 1 to 1 s");
 }

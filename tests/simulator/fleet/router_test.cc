@@ -147,6 +147,41 @@ TEST_CASE("rule: a router that reads states as prefixes sees what is not there, 
   check(16, 8, 8);
 }
 
+TEST_CASE("rule: a router of states asks for the blocks that a window needs at a place, by the window's own blocks") {
+  // Keys stand every 4 tokens. The group that sees 9 tokens has blocks of 8, of which a place needs the one before it.
+  CacheGeometry geometry = four_token_blocks();
+  geometry.state_groups = 0;
+  geometry.attention_groups = 2;
+  geometry.attention_block_sizes = {4, 8};
+  geometry.attention_masks = {{}, {MaskKind::sliding_window, 9}};
+  const CacheManager cache(geometry);
+  const BlocksBefore before;
+  HeardKeys heard(cache, EventReading::states, 0, [] { return 0.0; }, before);
+  const GroupKeys& groups = cache.attention().group_keys();
+  const std::vector<PrefixKey> keys{11, 12, 13, 14, 15, 16, 17, 18};  // of a prompt of 33 tokens
+  for (const PrefixKey key : keys) heard.stored(groups(key, 0));
+  CHECK(heard.match(keys, 33, 0) == 0);
+  heard.stored(groups(keys[3], 1));
+  CHECK(heard.match(keys, 33, 0) == 16);
+  heard.stored(groups(keys[7], 1));
+  CHECK(heard.match(keys, 33, 0) == 32);
+}
+
+TEST_CASE("rule: a router by scores leaves a match for a free replica where it is too small a part of the prompt") {
+  // The first request is in flight. A match counts 3 times its share of the prompt, the shortest queue 2: 32 of 40
+  // tokens are worth 2.4, 20 are worth 1.5. The dozen of 4,000 blocks that are held counts for nearly nothing.
+  const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 5e-3, .per_decode_step = 0.05}};
+  const auto requests = [&](std::int64_t shared) {
+    TraceBatch batch;
+    add_request(batch, {{1, 40}}, 50);
+    add_request(batch, {{1, shared}, {2, 40 - shared}}, 50, 0.01);
+    return requests_of(
+        routed(four_token_blocks(4000), 2, {.kind = RouterKind::approximate, .block_tokens = 4}, batch, open));
+  };
+  CHECK(requests(32) == std::vector<std::int64_t>{2, 0});
+  CHECK(requests(20) == std::vector<std::int64_t>{1, 1});
+}
+
 TEST_CASE("rule: whoever is slow gets fewer requests from a router that looks at the queue") {
   TraceBatch batch;
   for (int i = 0; i < 60; ++i) add_request(batch, {{static_cast<std::uint64_t>(i), 40}}, 4, 0.2 * i);
@@ -169,6 +204,22 @@ TEST_CASE("rule: a session stays with its replica until that is too busy beside 
   };
   CHECK(moved(100) == std::vector<std::int64_t>{40, 0});
   CHECK(moved(5)[1] > 10);
+}
+
+TEST_CASE("rule: a session leaves a replica that has more requests beside the others than it may, not as many") {
+  // All three are in flight at once: the third comes to a replica that has two more than the other.
+  TraceBatch batch;
+  for (int i = 0; i < 3; ++i) {
+    add_request(batch, {{1, 40}}, 50, 0.01 * i);
+    batch.requests.back().chat_id = 7;
+  }
+  const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 5e-3, .per_decode_step = 0.05}};
+  const auto requests = [&](std::int64_t busy) {
+    return requests_of(routed(four_token_blocks(4000), 2,
+                              {.kind = RouterKind::sticky, .block_tokens = {}, .busy_requests = busy}, batch, open));
+  };
+  CHECK(requests(2) == std::vector<std::int64_t>{3, 0});
+  CHECK(requests(1) == std::vector<std::int64_t>{2, 1});
 }
 
 TEST_CASE("fault: routers and fleets that are none") {

@@ -132,6 +132,16 @@ TEST_CASE("edge: a state is evicted where states have too little room") {
   CHECK(last_loss(states, prompts) == expected_ledger(128, {{LossCause::no_state, 2}}));
 }
 
+TEST_CASE("edge: a state is evicted where the host has too little room for states") {
+  // The second prompt sends the first to the host. A host of one state gives it up for that of the second.
+  TreeSettings behind{.token_slots = 60, .state_slots = 5, .model_chunk = 4, .strategy = TreeStrategy::no_buffer,
+                      .host = {.tokens = 200, .states = 1, .copies = HostCopies::write_through}};
+  const std::vector<PromptSegments> prompts{{{1, 30}}, {{2, 40}}, {{1, 30}, {3, 5}}};
+  CHECK(last_loss(behind, prompts) == expected_ledger(0, {{LossCause::state_evicted, 30}}));
+  behind.host.states = 20;
+  CHECK(last_loss(behind, prompts) == expected_ledger(30, {}));
+}
+
 TEST_CASE("edge: the limit of a path drops a state") {
   // Chunks of 64 leave a state every 64 tokens.
   TreeSettings limited = states;
@@ -140,6 +150,15 @@ TEST_CASE("edge: the limit of a path drops a state") {
   CHECK(last_loss(limited, prompts) == expected_ledger(64, {{LossCause::no_state, 36}}));
   limited.max_states_per_path = 1;
   CHECK(last_loss(limited, prompts) == expected_ledger(0, {{LossCause::no_state, 36}, {LossCause::dropped, 64}}));
+}
+
+TEST_CASE("edge: a state that a decode leaves behind its prompt stands in no other prompt") {
+  // The first request goes on to 39 tokens, where the second prompt has tokens of its own and no state.
+  TreeSettings decoding = states;
+  decoding.strategy = TreeStrategy::no_buffer;
+  decoding.decodes = true;
+  const TraceBatch batch = batch_of({{{1, 10}}, {{2, 50}}, {{2, 45}, {3, 5}}}, 30);
+  CHECK(losses_of(decoding, batch).each.back() == expected_ledger(0, {{LossCause::no_state, 45}}));
 }
 
 TEST_CASE("edge: what does not fit is lost to memory") {

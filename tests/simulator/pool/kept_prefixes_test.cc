@@ -149,6 +149,17 @@ TEST_CASE("edge: a second chance for what was used, none for a scan") {
   CHECK(last_found(small_cache(12, EvictionPolicy::second_chance), prompts) == 2);
 }
 
+TEST_CASE("edge: a prefix that has another round goes after those that wait for theirs, and without one before them") {
+  // A prompt of one block and another one that goes on from it leave two blocks and a state, twice: with what the first
+  // prompts' states and a running request take that is all there is, so the last but one takes the place of one of the
+  // two. That is the older one, unless somebody used it.
+  std::vector<PromptSegments> prompts{prompt({1}), prompt({1, 2}), prompt({3}), prompt({3, 4}), prompt({9}),
+                                      prompt({1, 2})};
+  CHECK(last_found(small_cache(9, EvictionPolicy::second_chance), prompts) == 0);
+  prompts.insert(prompts.begin() + 4, prompt({1, 2}));
+  CHECK(last_found(small_cache(9, EvictionPolicy::second_chance), prompts) == 4);
+}
+
 TEST_CASE("edge: time to live follows what came back so far of the same kind") {
   // Short prompts come back once, long ones never; then one of each, the long one last, and too little room.
   std::vector<PromptSegments> prompts;

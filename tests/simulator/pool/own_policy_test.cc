@@ -96,6 +96,8 @@ TEST_CASE("golden: what a policy is told of a prefix, by hand") {
   CHECK((*seen)[0].made == 1);
   CHECK((*seen)[0].now == 2);
   CHECK((*seen)[0].longer == 0);
+  // A block of K and V and a state, each of which takes as much memory as two tokens of K and V.
+  CHECK((*seen)[0].memory_tokens == doctest::Approx(4));
   // The third goes on from them again: a longer one is kept on one way, and both are one prefix.
   CHECK((*seen)[1].id == (*seen)[0].id);
   CHECK((*seen)[1].uses == 2);

@@ -190,4 +190,9 @@ TEST_CASE("edge: what of 0.33 is modelled") {
   CHECK(modelled(windows, {}).front() == ModelledRule::drafter_windows);
   windows.rules.attention_drafters = {true, false, false};
   CHECK(modelled(windows, {}).front() == ModelledRule::several_windows);
+  // The first group may be the one with a window; one is left that sees every token.
+  CacheGeometry window_first = geometry_033(4, 60, 1);
+  window_first.attention_groups = 2;
+  window_first.attention_masks = {{MaskKind::sliding_window, 8}, {}};
+  CHECK(modelled(window_first, {}) == Rules{ModelledRule::several_windows});
 }

@@ -126,6 +126,10 @@ TEST_CASE("edge: unusable specs are refused with the field") {
   CHECK(field({.num_requests = -1}) == "trace.num_requests");
   CHECK(field({.sessions_per_second = 0}) == "trace.sessions_per_second");
   CHECK(field({.chat_weight = 0, .agent_weight = 0, .retrieval_weight = 0}) == "trace.chat_weight");
+  // The others of the weights come to more than what is missing.
+  CHECK(field({.chat_weight = -0.1}) == "trace.chat_weight");
+  CHECK(field({.agent_weight = -0.1}) == "trace.agent_weight");
+  CHECK(field({.retrieval_weight = -0.1}) == "trace.retrieval_weight");
   CHECK(field({.num_documents = 0}) == "trace.num_documents");
   CHECK(field({.popularity_skew = std::nan("")}) == "trace.popularity_skew");
   const std::pair<Distribution SyntheticTraceSpec::*, const char*> distributions[] = {

@@ -64,6 +64,15 @@ TEST_CASE("edge: the Qwen-Bailian form: seconds, 16-token ids, chat and turn") {
   CHECK(request.turn == 2);
 }
 
+TEST_CASE("edge: a chat of the Qwen-Bailian form continues another one, or none, which is -1") {
+  const auto line = [](int parent) {
+    return R"({"timestamp": 5, "chat_id": 7, "parent_chat_id": )" + std::to_string(parent) +
+           R"(, "turn": 1, "input_length": 16, "output_length": 1, "hash_ids": [1]})" "\n";
+  };
+  CHECK(message_for(line(0) + line(-1)).empty());
+  CHECK(message_for(line(0) + line(-2)).starts_with(":2: parent_chat_id is -2, outside -1 .. "));
+}
+
 TEST_CASE("edge: requests with different salts share no content, those with the same or none do") {
   const auto line = [](const std::string& more) {
     return R"({"timestamp": 5, "input_length": 600, "output_length": 7, "hash_ids": [1, 2])" + more + "}\n";

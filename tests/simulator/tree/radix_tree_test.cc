@@ -220,6 +220,31 @@ TEST_CASE("law: prompts of many runs are told apart at any token") {
   }
 }
 
+TEST_CASE("edge: a node leaves with what hangs below it on the host, where no copy of its state has room") {
+  // Copies are made of what leaves. The first prompt's end, which has no state, is on the host alone. The one place for
+  // a state there is the second prompt's, which is loaded back and keeps its copy.
+  GrownTree grown({.token_slots = 100, .state_slots = 8,
+                   .host = {.tokens = 200, .states = 1, .copies = HostCopies::write_back}});
+  const TreeNodeId upper = grown.insert({{1, 10}}).node;
+  grown.insert({{1, 10}, {2, 5}}, false);
+  grown.tree.evict_tokens(1);
+  grown.insert({{3, 10}});
+  grown.tree.lock(upper);
+  grown.tree.evict_tokens(1);
+  grown.tree.unlock(upper);
+  CHECK(grown.match({{1, 10}, {2, 5}}).kv_tokens == 15);
+  StateSlot running = 0;
+  REQUIRE(grown.tree.load_back(grown.match({{3, 10}}).node, running));
+  grown.tree.free_states().push_back(running);
+  REQUIRE(grown.tree.num_nodes() == 3);
+  REQUIRE(grown.tree.free_host_states() == 0);
+  grown.tree.evict_tokens(1);
+  CHECK(grown.tree.num_nodes() == 1);
+  CHECK(grown.match({{1, 10}, {2, 5}}) == TreeMatch{});
+  CHECK(grown.match({{3, 10}}).hit_tokens == 10);
+  CHECK(grown.tree.free_host_tokens() == 200 - 10);
+}
+
 TEST_CASE("law: runs are kept as long as they are shared, and their room is used again") {
   RunStore store;
   const std::vector<TokenRun> runs{{4, 11}, {8, 12}, {12, 13}};

@@ -184,3 +184,36 @@ TEST_CASE("a decode without a page retracts the request that has generated least
     CHECK(record.generated == 30);
   }
 }
+
+TEST_CASE("after a retraction those that go on are promised the share that they have generated, and 20 steps more") {
+  // Two requests of two tokens leave 152 of 156 slots, which last for 76 steps. Then the second gives its 78 back, and
+  // the first, which has generated 77 tokens of 100, takes one of them. Of the 22 that it may still generate it is
+  // promised (77 + 20) / (100 + 1), 21.13 tokens, which leaves 55.87 of 77: a prompt of 53 asks for 55 with the token
+  // that it generates and a page, one of 54 for 56.
+  for (const std::int64_t third : {53, 54}) {
+    CAPTURE(third);
+    TraceBatch batch = batch_of({{{1, 2}}, {{2, 2}}, {{3, third}}}, 1);
+    batch.requests[0].output_length = 100;
+    batch.requests[1].output_length = 78;
+    ScheduledRun run({.token_slots = 156, .state_slots = 20, .decodes = true}, 3);
+    const auto submit = [&](std::size_t i) {
+      run.scheduler.submit(batch.requests[i], batch.prompt(batch.requests[i]));
+    };
+    submit(0);
+    run.step();
+    submit(1);
+    for (int step = 0; step < 1 + 76; ++step) run.step();
+    REQUIRE(run.scheduler.num_running() == 2);
+    REQUIRE(run.scheduler.tree().token_pool().free_tokens() == 0);
+    submit(2);
+    run.step();  // the second waits again, behind the third
+    REQUIRE(run.scheduler.num_running() == 1);
+    REQUIRE(run.scheduler.num_waiting() == 2);
+    REQUIRE(run.scheduler.tree().token_pool().free_tokens() == 77);
+    run.step();
+    CHECK(std::ssize(run.records) == (third == 53 ? 1 : 0));
+    while (run.scheduler.num_in_flight() > 0) run.step();
+    REQUIRE(run.records.size() == 3);
+    for (const TreeRecord& record : run.records) CHECK(record.status == RequestStatus::ok);
+  }
+}

@@ -125,6 +125,24 @@ TEST_CASE("fault: what 0.33 alone can get wrong is found by no case of other rul
   }
 }
 
+TEST_CASE("edge: windows say where prompts part, but not where they keep only what kept states need") {
+  CacheGeometry geometry{.block_size_tokens = 16,
+                         .num_blocks = 100,
+                         .attention_groups = 1,
+                         .attention_masks = {{MaskKind::sliding_window, 20}},
+                         .state_groups = 1};
+  CHECK(why_none_parts(geometry) == "");
+  geometry.rules.blocks = &match_unit_rules;
+  CHECK(why_none_parts(geometry) == "");  // without an interval all states are kept
+  geometry.retention_interval_tokens = 0;
+  CHECK(why_none_parts(geometry) ==
+        "windows keep only what kept states need, so no look-up says where prompts part");
+  // A group that sees all tokens keeps them.
+  geometry.attention_groups = 2;
+  geometry.attention_masks.push_back({});
+  CHECK(why_none_parts(geometry) == "");
+}
+
 TEST_CASE("edge: the cache of a forward pass has the rules of its plan's release, and chunks have none in 0.33") {
   const ModelSpec model = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, full, 4);
   EngineSpec engine;

@@ -169,6 +169,18 @@ TEST_CASE("edge: an error as large as what is allowed is no find, of those above
   CHECK(report.weakest_find() == &report.results[2]);
   report.results.resize(1);
   CHECK(report.weakest_find() == nullptr);
+  CHECK_FALSE(report.caught());
+}
+
+TEST_CASE("fault: a block that goes back early does so one token too early, whose output is the first that is wrong") {
+  ModelSpec model = without_states();
+  for (LayerSpec& layer : model.layers) layer.attention = window;
+  const ForwardReport report = run(model, {DType::fp32, DType::fp32, DType::fp32}, ForwardFault::early_release,
+                                   ForwardCase::window, {CacheMode::none});
+  REQUIRE(report.results.size() == 1);
+  // A window of 20 tokens reaches from token block + 18 to the last one of the first block, and from no later one.
+  CHECK(report.results.front().message.starts_with(
+      fmt::format("request 0, token {}, ", report.block_size_tokens + 18)));
 }
 
 TEST_CASE("fault: a fault of layouts that no output feels is missed in every case that runs, which says so") {

@@ -127,6 +127,7 @@ TEST_CASE("law: a plan of the cases has their rows and cells, and an engine with
   odd.own.set(row_key::cache_idle_slots, false);
   odd.own.set(row_key::slot_prompt_similarity_percent, 100);
   odd.own.set(row_key::checkpoint_min_step, 0);
+  odd.own.set(row_key::ctx_checkpoints, 1);
   check_slots_passed(run_slots(four_layers(), odd));
   const ForwardReport report = run_slots(four_layers());
   REQUIRE(report.slots.has_value());
@@ -195,6 +196,22 @@ TEST_CASE("edge: a saved prompt that its slot goes on from has the bytes of its 
   CHECK(copy.hit_tokens == 26);
   CHECK(slots.num_loaded() == 1);
   CHECK(result.times_allowed() < 1);
+}
+
+TEST_CASE("fault: a plan that counts other bytes of a saved prompt than its cells have is found") {
+  Bench bench(0, 8192);
+  const std::int64_t right = bench.plan.rows->bytes.tokens.per_token;
+  bench.plan.rows->bytes.tokens.per_token = right + 1;
+  const ForwardResult result = bench.run(ForwardCase::saved_prompts);
+  CHECK(result.status == ForwardStatus::failed);
+  // The first one that is saved has a prompt of 40 tokens and generated three.
+  CHECK(result.message == fmt::format("the case shows nothing: K and V of a saved prompt have {} bytes, the plan says "
+                                      "{}", 43 * right, 43 * (right + 1)));
+}
+
+TEST_CASE("edge: what a slot is told has a run of its output where there is any") {
+  CHECK(SlotPrompt{{{1, 5}}}.all().size() == 1);
+  CHECK(SlotPrompt{{{1, 5}}, {101, 1}}.all().size() == 2);
 }
 
 TEST_CASE("edge: a foreign cell counts where it is that of a sequence's first token alone") {

@@ -217,6 +217,20 @@ TEST_CASE("edge: windows of several lengths in one model, and one that no token 
     if (result.forward_case == ForwardCase::window) CHECK(result.reused_blocks > 0);
 }
 
+TEST_CASE("edge: a window's pools have room for a short request in the step that gives a block back, and not before") {
+  ModelSpec model = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, window, 4);
+  for (LayerSpec& layer : model.layers) layer = {AttentionSpec{AttentionKind::sliding_window, 4, 2, 16, 16, 32}, {}};
+  ForwardSpec spec = packed_spec();
+  spec.modes = {CacheMode::none};
+  spec.cases = {ForwardCase::window};
+  const ForwardReport report = run_n(model, 1, spec);
+  check_passed(report);
+  REQUIRE(report.block_size_tokens == 16);
+  // Token 47 is the first that sees nothing of block 0; token 48 takes a block in its place. Each of two runs has a
+  // long request, and beside it a short one in that step alone.
+  CHECK(report.results.front().requests == 2 * 2);
+}
+
 TEST_CASE("edge: a window longer than a forward pass runs is said, not run") {
   ForwardSpec spec = packed_spec();
   spec.modes = {CacheMode::align};

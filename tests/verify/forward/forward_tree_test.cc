@@ -7,10 +7,12 @@
 
 #include "base/error.h"
 #include "engines/sglang/rules.h"
+#include "planner/plan.h"
 #include "planner/tree_settings.h"
 #include "tests/verify/forward/forward_checks.h"
 #include "verify/forward/forward_tree.h"
 #include "verify/forward/forward_tree_case.h"
+#include "verify/forward/scaled_engine.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -47,6 +49,19 @@ TreeSettings tree_settings(std::int64_t page = 1) {
   return {.token_slots = most_forward_tree_tokens(page), .state_slots = most_forward_tree_states, .page = page,
           .chunk_tokens = 64, .model_chunk = 16, .track_interval = 32, .decodes = true, .numbers_pages = true};
 }
+
+/// A plan as the cases run it, with pages of one token and a state behind every chunk, and all that a run needs.
+struct TreeBench {
+  ModelSpec model = four_layers();
+  EngineSpec engine = scaled_tree_engine(sglang(), {TreeStrategy::no_buffer, 1});
+  CachePlan plan = make_plan(model, engine, {.max_model_lens = {1}});
+  std::shared_ptr<const ForwardNetwork> network =
+      std::make_shared<const ForwardNetwork>(make_network(model, plan, 16, 1));
+  ForwardReferences references{network};
+  std::vector<BoundView> views = bind_views(plan);
+  std::vector<AttentionBackend> backends{AttentionBackend::paged};
+  ForwardSetting setting{plan, *network, references, views, backends};
+};
 
 }  // namespace
 
@@ -121,6 +136,26 @@ TEST_CASE("fault: every fault of an engine with a radix tree is found, with ever
 
 TEST_CASE("fault: what is planted is found in no case by chance: it is wrong, or it has no place") {
   check_none_found_by_chance(sglang(), false);
+}
+
+TEST_CASE("edge: a stale page counts where it is the first one of its request alone") {
+  TreeBench bench;
+  bench.setting.fault = ForwardFault::stale_rows;
+  TreeSettings settings = tree_case_settings(bench.plan, bench.model, bench.engine);
+  settings.chunk_tokens = 16;
+  // The tree keeps 41 tokens of the first request, the second has 16 in its first chunk; of its 5 others the last can
+  // only go where its first one was, as the tree has that one already.
+  settings.token_slots = 41 + 16 + 4;
+  ForwardResult result;
+  TreeRun run(bench.setting, settings, result);
+  run.run({{{1, 1}, {3, 40}}});
+  const TreeRecord record = run.run({{{1, 1}, {2, 20}}});
+  run.count();
+  CHECK(record.kv_match_tokens == 1);
+  CHECK(record.hit_tokens == 0);
+  CHECK(record.evicted_tokens == 0);
+  CHECK(result.planted == 1);
+  CHECK(result.times_allowed() > 1);
 }
 
 TEST_CASE("edge: cases and faults that a release does not have are refused with those that it has") {

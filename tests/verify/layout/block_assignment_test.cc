@@ -1,6 +1,7 @@
 #include "verify/layout/block_assignment.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
@@ -63,4 +64,27 @@ TEST_CASE("fault: a block held twice, a foreign block and one outside the pool a
   CHECK(broken(0, 0, right.ids[1][0].back()).status == CheckStatus::failed);
   CHECK(broken(0, 0, plan.num_blocks()).status == CheckStatus::failed);
   CHECK(broken(0, 0, 0).status == CheckStatus::failed);
+}
+
+TEST_CASE("fault: small pages of one large page that two requests hold are reported") {
+  const CachePlan plan =
+      small_plan(1, CacheMode::align, DType::bf16, std::int64_t(64) << 20, Strategy::two_level);
+  const std::vector<std::int64_t> tokens{200, 200};
+  BlockAssignment assignment = assign_blocks(plan, requests_of_lengths(tokens), 1);
+  CHECK(audit_block_tables(plan, assignment).status == CheckStatus::passed);
+  std::size_t group = 0;
+  while (group < plan.groups.size() &&
+         (plan.groups[group].entries_per_id == 1 || assignment.ids[group][0].size() < 2))
+    ++group;
+  REQUIRE(group < plan.groups.size());
+  // The second of the small pages that the first request has in its first large page goes to the second request.
+  std::vector<std::int64_t>&first = assignment.ids[group][0], &second = assignment.ids[group][1];
+  const std::int64_t large_page = first[1] / plan.groups[group].entries_per_id;
+  REQUIRE(first[0] / plan.groups[group].entries_per_id == large_page);
+  second.push_back(first[1]);
+  first.erase(first.begin() + 1);
+  const CheckResult result = audit_block_tables(plan, assignment);
+  CHECK(result.status == CheckStatus::failed);
+  CHECK(result.message ==
+        fmt::format("group {}: large page {} has small pages of requests 0 and 1", group, large_page));
 }

@@ -80,6 +80,7 @@ TEST_CASE("edge: columns of a rank are those of its parts, section by section") 
   CHECK(column_name(row, 3) == "q, part 1, channel 1");
   CHECK(column_name(row, 6) == "v, channel 2");
   CHECK(rows_on_rank(drawn(1, 20), row, 1, 0) == drawn(1, 20));
+  CHECK_THROWS_AS(rows_on_rank(drawn(1, 19), row, 1, 0), std::logic_error);
 }
 
 TEST_CASE("law: the rows of a rank are as long as its layer says, in every family") {

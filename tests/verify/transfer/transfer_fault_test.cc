@@ -1,6 +1,8 @@
 #include <set>
 
+#include "planner/primary_attention.h"
 #include "tests/verify/transfer/transfer_pairs.h"
+#include "verify/transfer/transfer_pages.h"
 
 namespace hybridkv::testing {
 
@@ -87,6 +89,48 @@ TEST_CASE("transfer fault: values that moved wrong change what goes on from them
     CHECK(failing(with_fault(pair, fault)) == std::set<std::string>{"states-moved", "states-continued"});
   for (const TransferFault fault : {TransferFault::heads_swapped, TransferFault::wrong_replica})
     CHECK(failing(with_fault(pair, fault)) == std::set<std::string>{"kv-moved", "attention-continued"});
+  // The first of a convolution's steps has none before it whose values could come in its place.
+  const TransferProof stale = with_fault(pair, TransferFault::stale_steps);
+  CHECK(check_named(stale, "states-moved").message.find(" conv, step 1, ") != std::string::npos);
+}
+
+TEST_CASE("transfer fault: what is stale comes from an id that no new token takes") {
+  const ModelSpec model = hybrid_model("attention first", 12, full_attention(2, 16, 8), small_gdn,
+                                       [](std::int64_t i) { return i % 2 == 0; });
+  TransferPair pair{model, small_engine(2), small_engine(4), 700};
+  // All blocks are full, so that the first free id is that of the new token.
+  pair.tokens = 10 * primary_block_tokens(pair.map().to().stages.front());
+  const TransferMap map = pair.map();
+  const HeldPages pages =
+      transfer_pages(map.to().stages.front(), request_between(map, pair).to.ids.front(), {2});
+  const std::vector<std::int64_t>& free = pages.free_ids.front();
+  REQUIRE(free.size() == 2);
+  const TransferProof entry = with_fault(pair, TransferFault::stale_entry);
+  CHECK(entry.planted.ends_with(fmt::format(", from id {}", free[1])));
+  CHECK(failing(entry) == std::set<std::string>{"states-continued"});
+  CHECK(failing(with_fault(pair, TransferFault::stale_block)) == std::set<std::string>{"attention-continued"});
+}
+
+TEST_CASE("transfer fault: one id that nobody holds is room enough for what is stale") {
+  TransferPair pair{small_hybrid(small_gdn), small_engine(2), small_engine(4), 150};
+  const TransferMap map = pair.map();
+  const RequestTables tables = request_between(map, pair).to;
+  // Beside what the request holds there is the null block, and one block more.
+  pair.to.num_blocks = num_held_ids(map.to().stages.front(), tables.ids.front()).total() + 2;
+  for (const TransferFault fault : {TransferFault::stale_entry, TransferFault::stale_block}) {
+    CAPTURE(to_string(fault));
+    const TransferProof proof = with_fault(pair, fault);
+    CHECK(proof.no_place == "");
+    CHECK(proof.caught());
+  }
+}
+
+TEST_CASE("transfer fault: an older state is one of a convolution where a model has no other states") {
+  const TransferProof proof = with_fault({small_hybrid(ShortConvSpec{.channels = 64}), small_engine(2),
+                                          small_engine(4), 150}, TransferFault::stale_state);
+  CHECK(proof.no_place == "");
+  CHECK(proof.planted.starts_with("rank 0 to rank 0, layer 0 conv, from id "));
+  CHECK(proof.caught());
 }
 
 TEST_CASE("transfer law: one look at where a fault was planted finds what all of the proof finds") {
@@ -120,6 +164,14 @@ TEST_CASE("transfer fault: what has no place is neither caught nor passed, and s
     CHECK(proof.checks.empty());
     CHECK_FALSE(proof.caught());
     CHECK_FALSE(proof.passed());
+  }
+  // Ranks that share groups keep more rows than the layer has, so that no flat split deals these out.
+  TransferPair shared = mamba2_pair();
+  for (const bool is_back : {false, true}) {
+    CAPTURE(is_back);
+    if (is_back) std::swap(shared.from, shared.to);
+    CHECK(with_fault(shared, TransferFault::sections_flat).no_place ==
+          "no convolution state has sections that a flat split would tear apart");
   }
   // Where nothing goes on, nothing goes on from the wrong place.
   for (const TransferFault fault : {TransferFault::stale_block, TransferFault::stale_entry})

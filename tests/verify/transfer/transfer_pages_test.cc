@@ -63,6 +63,15 @@ TEST_CASE("law: pages are those of held ids, the null id and free ones, which no
   CHECK(result.count == touched.pages.bytes());
 }
 
+TEST_CASE("edge: free are neighbours of held ids that nobody holds themselves, then the highest ids") {
+  const CachePlan plan = small_plan(1);
+  std::vector<std::vector<std::int64_t>> tables(plan.groups.size());
+  tables.front() = {5, 6, 7};
+  const std::int64_t highest = plan.num_blocks() - 1;
+  CHECK(transfer_pages(plan, tables, {4}).free_ids ==
+        std::vector<std::vector<std::int64_t>>{{4, 8, highest, highest - 1}});
+}
+
 TEST_CASE("fault: one byte of a page that changed is found, with its pool and id") {
   const Touched touched;
   const LanePlan& lane = touched.plan.lanes.back();

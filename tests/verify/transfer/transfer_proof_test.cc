@@ -99,6 +99,22 @@ TEST_CASE("transfer proof: every kind of attention") {
   prove_both_ways({mixed, small_engine(2), small_engine(4), 301});
 }
 
+TEST_CASE("transfer proof: a latent of a single channel, whose layout names no neighbour, goes on as well") {
+  const AttentionSpec latent{.kind = AttentionKind::mla, .query_heads = 8, .kv_heads = 1, .head_size_k = 1,
+                             .head_size_v = 1};
+  const ModelSpec model = hybrid_model("latents", 4, latent, small_gdn, [](std::int64_t) { return true; });
+  const auto in_one_allocation = [](EngineSpec& engine) {
+    engine.rules = &rules_of_vllm_0_33;
+    engine.cache_order = CacheOrder::lbnhc;
+  };
+  const TransferProof proof =
+      prove({model, small_engine(2, in_one_allocation), small_engine(4, in_one_allocation), 150});
+  CHECK(proof.passed());
+  const CheckResult& attention = check_named(proof, "attention-continued");
+  CHECK(attention.status == CheckStatus::passed);
+  CHECK(attention.count == 4 * 8);  // of one new token four layers have eight heads of one channel
+}
+
 TEST_CASE("transfer proof: backend forms, physical orders and packs that differ") {
   const std::pair<BackendForm, PhysicalOrder> forms[] = {
       {BackendForm::paged, PhysicalOrder::hnd},   {BackendForm::paged, PhysicalOrder::head_major},
@@ -288,6 +304,7 @@ TEST_CASE("transfer proof: how much goes on is as asked, and another seed has ot
   const TransferPair pair{small_hybrid(small_gdn), small_engine(2), small_engine(4), 150};
   const TransferProof all = prove(pair);
   CHECK(all.continued == "4 new tokens in 6 gdn layers, 1 new token in 6 full_attention layers");
+  for (const char* name : {"states-continued", "attention-continued"}) CHECK(check_named(all, name).unit == "outputs");
   const TransferProof some = prove(pair, {.continued_tokens = 2, .continued_layers = 1});
   CHECK(some.continued == "2 new tokens in 1 gdn layer, 1 new token in 1 full_attention layer");
   CHECK(some.passed());

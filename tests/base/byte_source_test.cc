@@ -1,0 +1,28 @@
+// How much of a file is consumed, whatever becomes of the file meanwhile.
+#include "base/byte_source.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "tests/scratch_folder.h"
+
+using namespace hybridkv;
+using testing::ScratchFolder;
+
+TEST_CASE("edge: of a file that grows while it is read never more than all is consumed, of an empty one nothing") {
+  const ScratchFolder scratch;
+  const std::string path = scratch.file("trace.jsonl", std::string(100, 'x'));
+  const std::unique_ptr<ByteSource> source = open_bytes(path);
+  CHECK(source->fraction() == 0);
+  char piece[50];
+  REQUIRE(source->read(piece, sizeof piece) == 50);
+  CHECK(source->fraction() == 0.5);
+  // Another program goes on to write it: 400 bytes are read of what were 100 when it was opened.
+  std::ofstream(path, std::ios::app) << std::string(300, 'y');
+  std::size_t bytes = 50;
+  while (const std::size_t count = source->read(piece, sizeof piece)) bytes += count;
+  CHECK(bytes == 400);
+  CHECK(source->fraction() == 1);
+  CHECK(open_bytes(scratch.file("empty.jsonl", ""))->fraction() == 0);
+}

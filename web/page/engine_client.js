@@ -21,26 +21,25 @@ const engine = (() => {
     }
   }
 
-  const workers = {};
-  const ready = (async () => {
-    const [scriptSize, wasmSize] = engineSizes;
-    const parts = unpack(enginePacked, scriptSize + wasmSize);
-    const module = await WebAssembly.compile(parts.subarray(scriptSize));
-    for (const name of ['planner', 'replayer']) workers[name] = new EngineWorker(parts.subarray(0, scriptSize));
-    await Promise.all(Object.values(workers).map((worker) => worker.send({ module })));
-  })();
+  const [scriptSize, wasmSize] = engineSizes;
+  const parts = unpack(enginePacked, scriptSize + wasmSize);
+  const compiled = WebAssembly.compile(parts.subarray(scriptSize));
+  const started = async () => {
+    const worker = new EngineWorker(parts.subarray(0, scriptSize));
+    await worker.send({ module: await compiled });
+    return worker;
+  };
+  // The first numbers wait for the planner alone.
+  const planner = started(), workers = { planner, replayer: planner.then(started) };
 
   return {
-    ready,
     // The answer to a question (web/answers.h); an error is an answer too, with the field `error`.
     async ask(question, worker = 'planner') {
-      await ready;
-      return workers[worker].send({ question });
+      return (await workers[worker]).send({ question });
     },
     // Gives both workers a file under the path /dropped/NAME.
     async keep(name, bytes) {
-      await ready;
-      await Promise.all(Object.values(workers).map((worker) => worker.send({ file: { name, bytes } })));
+      for (const worker of Object.values(workers)) await (await worker).send({ file: { name, bytes } });
       return `/dropped/${name}`;
     },
   };

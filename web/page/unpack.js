@@ -14,22 +14,24 @@ const unpack = (() => {
     const literalMask = (1 << (rest % 5)) - 1, positionMask = (1 << Math.floor(rest / 5)) - 1;
     const chances = new Uint16Array(literals + (0x300 << (literalContext + (rest % 5)))).fill(even);
     const out = new Uint8Array(size);
-    // How wide the choices left are, and where in them the bytes lie: in an array, as numbers beyond 31 bits are slow.
-    const coder = new Uint32Array([0xffffffff, (data[14] << 24) | (data[15] << 16) | (data[16] << 8) | data[17]]);
+    // How wide the choices left are, and where in them the bytes lie, of 32 bits each. They are kept and multiplied as
+    // numbers with a sign, which engines hold as they are, and compared with the sign turned.
+    const coder = new Int32Array([-1, (data[14] << 24) | (data[15] << 16) | (data[16] << 8) | data[17]]);
+    const sign = 1 << 31;
     let at = 18;
 
     const bit = (place) => {
-      const chance = chances[place], range = coder[0], code = coder[1], bound = (range >>> 11) * chance;
+      const chance = chances[place], range = coder[0], code = coder[1], bound = Math.imul(range >>> 11, chance);
       let width = bound, left = code, value = 0;
-      if (code < bound) {
-        chances[place] = chance + ((2048 - chance) >>> 5);
+      if ((code ^ sign) < (bound ^ sign)) {
+        chances[place] = chance + ((2048 - chance) >> 5);
       } else {
-        width = range - bound;
-        left = code - bound;
-        chances[place] = chance - (chance >>> 5);
+        width = (range - bound) | 0;
+        left = (code - bound) | 0;
+        chances[place] = chance - (chance >> 5);
         value = 1;
       }
-      if (width < 0x1000000) {
+      if (width >>> 24 === 0) {
         width <<= 8;
         left = (left << 8) | data[at++];
       }
@@ -41,9 +43,9 @@ const unpack = (() => {
       let value = 0;
       while (count-- > 0) {
         coder[0] >>>= 1;
-        const one = coder[1] >= coder[0] ? 1 : 0;
+        const one = (coder[1] ^ sign) >= (coder[0] ^ sign) ? 1 : 0;
         if (one) coder[1] -= coder[0];
-        if (coder[0] < 0x1000000) {
+        if (coder[0] >>> 24 === 0) {
           coder[0] <<= 8;
           coder[1] = (coder[1] << 8) | data[at++];
         }

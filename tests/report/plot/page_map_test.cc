@@ -187,6 +187,10 @@ TEST_CASE("golden: every kernel block has its number above the page, the first i
       ticks.push_back(line.attribute("x1").as_double());
   CHECK(labels == std::vector<std::string>{"kernel block 0", "1", "2", "3", "4", "5", "6", "7", "8"});
   CHECK(ticks == lefts);
+  // The lines that enlarge a kernel block leave from below the page.
+  const pugi::xpath_node_set enlarging = document.select_nodes("//line[@stroke-dasharray='4,3']");
+  CHECK(enlarging.size() == 2);
+  for (const pugi::xpath_node& line : enlarging) CHECK(line.node().attribute("y1").as_double() >= top + 26);
 }
 
 TEST_CASE("law: parts stand to scale, and what does not is dashed") {

@@ -22,8 +22,6 @@ struct Simd {
   static constexpr std::int64_t lanes = 8;
   static constexpr int row_block = 6;   // 6 rows of 2 vectors of sums, 2 of values and a weight fill 16 registers
   static constexpr int wide_rows = 2;   // 2 rows of 4 vectors, 4 of values and a weight
-  static constexpr bool has_two_classes = false;  // only 2 rows would fit, with as many loads as products
-  static constexpr int score_rows = 6;  // 6 rows of 2 vectors, 2 of keys and a query
   static constexpr int sweep_keys = 8;  // as many sums as two units of products of 4 cycles keep on their way
 
   static constexpr bool has_bf16_products = false;

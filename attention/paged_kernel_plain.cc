@@ -21,8 +21,6 @@ struct Simd {
   static constexpr std::int64_t lanes = 4;
   static constexpr int row_block = 4;       ///< most rows of queries whose sums fit the registers
   static constexpr int wide_rows = 1;       ///< most rows that leave room for wide columns
-  static constexpr bool has_two_classes = false;  ///< do registers hold the sums of two classes of channels at once?
-  static constexpr int score_rows = 4;      ///< most rows whose scores are computed at once
   static constexpr int sweep_keys = 4;      ///< keys that one vector of rows meets side by side, a multiple of four
   /// Whether add_pairs(a, b, c) is c plus the products of the two bf16 in every lane of a and b.
   static constexpr bool has_bf16_products = false;

@@ -1,8 +1,8 @@
 #include "ask/bench.h"
 
-#include <algorithm>
 
 #include "ask/plan.h"
+#include "base/add_once.h"
 
 namespace hybridkv {
 
@@ -74,7 +74,7 @@ BenchAnswer bench(const std::vector<AttentionBenchSpec>& rows,
     if (progress) progress(row, answer.rows.size());
     answer.rows.push_back({row, bench_attention(row, budget)});
     const std::int64_t count = row.options.paged.threads;
-    if (std::find(threads.begin(), threads.end(), count) == threads.end()) threads.push_back(count);
+    add_once(threads, count);
   }
   answer.machine = measure_machine(threads, budget);
   return answer;

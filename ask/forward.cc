@@ -69,12 +69,8 @@ std::vector<ForwardTask> forward_tasks(const Scenario& scenario, bool packs_chos
 }
 
 void give_pools(ScenarioFile& file) {
-  const auto names = [&](const char* section, const char* key) {
-    const YamlNode* const mapping = file.root.find(section);
-    return mapping != nullptr && mapping->find(key) != nullptr;
-  };
-  if (!names("engine", "memory") && !names("engine", "num_blocks")) give_memory(file);
-  if (!names("limits", "max_model_len")) give_length(file);
+  if (!says_any(file, "engine", {"memory", "num_blocks"})) give_memory(file);
+  if (!says_any(file, "limits", {"max_model_len"})) give_length(file);
 }
 
 ForwardTasks forward_tasks_of_all_models(bool packs_chosen, const std::function<void(ScenarioFile&)>& lay_over) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/add_once.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "cli/offers.h"
@@ -84,7 +85,7 @@ void show_notes(const std::vector<CompareSetting>& settings) {
   std::vector<std::string> notes;
   for (const CompareSetting& setting : settings)
     for (const std::string& note : setting.scenario.notes)
-      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+      add_once(notes, note);
   show_notes(notes);
 }
 

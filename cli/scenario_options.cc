@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <initializer_list>
 #include <set>
 #include <span>
 
@@ -119,15 +118,11 @@ struct NeededFlag {
 
 /// `takes_gpu`: the memory is left by a GPU that is named.
 std::vector<NeededFlag> missing_flags(const ScenarioFile& file, bool takes_gpu) {
-  const auto has = [&](const char* section, std::initializer_list<const char*> keys) {
-    const YamlNode* const mapping = file.root.find(section);
-    return mapping && std::any_of(keys.begin(), keys.end(), [&](const char* key) { return mapping->find(key); });
-  };
   std::vector<NeededFlag> missing;
   if (!file.root.find("model")) missing.push_back({"--model", "NAME", "Qwen3.5-4B"});
-  if (!has("engine", {"memory", "num_blocks"}))
+  if (!says_any(file, "engine", {"memory", "num_blocks"}))
     missing.push_back(takes_gpu ? NeededFlag{"--gpu", "NAME", "H100"} : NeededFlag{"--memory", "SIZE", "40GiB"});
-  if (!has("limits", {"max_model_len"})) missing.push_back({"--max-model-len", "TOKENS", "32k"});
+  if (!says_any(file, "limits", {"max_model_len"})) missing.push_back({"--max-model-len", "TOKENS", "32k"});
   return missing;
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/add_once.h"
 #include "planner/derivation.h"
 
 namespace hybridkv {
@@ -16,7 +16,7 @@ class SumRule {
   void add(const std::string& summand, std::vector<Term> inputs) {
     text_ += (text_.empty() ? "" : " + ") + summand;
     for (Term& input : inputs)
-      if (std::find(inputs_.begin(), inputs_.end(), input) == inputs_.end()) inputs_.push_back(std::move(input));
+      add_once(inputs_, std::move(input));
   }
   /// "0" where nothing was added.
   std::string text() const { return text_.empty() ? "0" : text_; }

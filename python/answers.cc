@@ -4,13 +4,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 
 #include "ask/compare/compare.h"
 #include "ask/plot/replay_curves.h"
 #include "ask/replay/bound.h"
+#include "base/add_once.h"
 #include "python/keywords.h"
 #include "python/question.h"
 #include "python/tree.h"
@@ -37,7 +37,7 @@ Names notes_of(const std::vector<CompareSetting>& settings) {
   Names notes;
   for (const CompareSetting& setting : settings)
     for (const std::string& note : setting.scenario.notes)
-      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+      add_once(notes, note);
   return notes;
 }
 

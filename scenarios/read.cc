@@ -142,6 +142,12 @@ ScenarioFile load_scenario(const std::string& name_or_path) {
   return checked_file(path == standard_input ? "stdin" : stem, std::move(root));
 }
 
+bool says_any(const ScenarioFile& file, std::string_view section, std::initializer_list<std::string_view> keys) {
+  const YamlNode* const mapping = file.root.find(section);
+  return mapping != nullptr &&
+         std::any_of(keys.begin(), keys.end(), [&](std::string_view key) { return mapping->find(key) != nullptr; });
+}
+
 void check_model(const ScenarioFile& file) {
   const YamlNode* const model = file.root.find("model");
   ReadContext context;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ ScenarioFile load_scenario(const std::string& name_or_path);
 
 /// As load_scenario, from a text; messages call it `shown_as`, relative paths in it start at `directory`.
 ScenarioFile parse_scenario(std::string_view yaml, const std::string& shown_as, const std::string& directory = ".");
+
+/// Does the file say one of these keys of a section: "engine", {"memory", "num_blocks"}?
+bool says_any(const ScenarioFile& file, std::string_view section, std::initializer_list<std::string_view> keys);
 
 /// Reads what the file says of its model and nothing else. Throws InputError as read_scenario.
 void check_model(const ScenarioFile& file);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "base/add_once.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "scenarios/model_keys.h"
@@ -355,7 +356,7 @@ ScenarioSweep::ScenarioSweep(const ScenarioFile& file, const std::vector<ZippedK
   SweepReader reader(*this);
   const auto collect_notes = [&](const Scenario& scenario) {
     for (const std::string& note : scenario.notes)
-      if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
+      add_once(notes_, note);
   };
   collect_notes(reader.at(0));
   for (std::size_t axis = 0; axis < axes_.size(); ++axis)

@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 
+#include "base/add_once.h"
 #include "base/bytes_text.h"
 #include "base/checked.h"
 #include "base/error.h"
@@ -239,7 +240,7 @@ std::vector<std::optional<std::int64_t>> BlockSpace::retentions_of(const Planned
   const std::int64_t step = retention_step(layout);
   std::vector<std::optional<std::int64_t>> retentions;
   const auto add = [&](std::optional<std::int64_t> interval) {
-    if (std::find(retentions.begin(), retentions.end(), interval) == retentions.end()) retentions.push_back(interval);
+    add_once(retentions, interval);
   };
   for (const auto& interval : space_.retentions)
     if (interval.value_or(0) % step == 0) add(interval);

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/add_once.h"
 #include "planner/capacity.h"
 #include "planner/plan.h"
 #include "search/candidate_choice.h"
@@ -409,7 +410,7 @@ std::int64_t RecommendSpec::longest_length() const {
 LimitsSpec RecommendSpec::compared_limits() const {
   LimitsSpec compared = limits;
   std::vector<std::int64_t>& lengths = compared.max_model_lens;
-  if (std::find(lengths.begin(), lengths.end(), at_length) == lengths.end()) lengths.push_back(at_length);
+  add_once(lengths, at_length);
   return compared;
 }
 

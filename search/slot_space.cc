@@ -46,7 +46,7 @@ void choose(EngineSpec& engine, const Setting<std::int64_t>& setting, std::int64
 SlotSpace::SlotSpace(const RecommendSpec& spec) : PlannedSpace(spec) {
   if (space_.slots.empty()) {
     fill(space_.slots, sequences_of(spec.engine), search_axis::slots);
-    if (const auto full = most_full_slots()) add_value(space_.slots, *full);
+    if (const auto full = most_full_slots()) add_once(space_.slots, *full);
   }
   fill(space_.slot_checkpoints, checkpoints_of(spec.engine), search_axis::slot_checkpoints);
   fill(space_.checkpoint_steps, spec.engine.own[row_key::checkpoint_min_step], search_axis::checkpoint_steps);
@@ -58,7 +58,7 @@ void SlotSpace::fill_cache_rams() {
   if (!spec_.host_memory_bytes) return;
   const std::int64_t limit = *spec_.host_memory_bytes >> SequenceRows::mib_bits;
   std::erase_if(space_.cache_rams, [&](std::int64_t value) { return value > limit; });
-  for (const std::int64_t part : {4, 3, 2, 1}) add_value(space_.cache_rams, limit / 4 * part);
+  for (const std::int64_t part : {4, 3, 2, 1}) add_once(space_.cache_rams, limit / 4 * part);
 }
 
 bool SlotSpace::allows(const PlannedLayout& layout) const {

@@ -143,10 +143,10 @@ std::vector<double> TreeSpace::ratios_of(const EngineSpec& engine) const {
   }
   if (best) {
     for (const double factor : {1.0, 0.25, 0.5, 0.7, 0.85, 1.2, 1.5, 2.0, 3.0, 4.0, 8.0})
-      add_value(ratios, typed_ratio(*best * factor));
-    if (const auto most_states = largest_running(engine, *best)) add_value(ratios, *most_states);
+      add_once(ratios, typed_ratio(*best * factor));
+    if (const auto most_states = largest_running(engine, *best)) add_once(ratios, *most_states);
   } else {
-    for (double ratio = 1.0 / 64; ratio <= 64; ratio *= 2) add_value(ratios, ratio);
+    for (double ratio = 1.0 / 64; ratio <= 64; ratio *= 2) add_once(ratios, ratio);
   }
   return ratios;
 }

@@ -1,11 +1,11 @@
 #include "ask/plot/first_token_curves.h"
 
-#include <algorithm>
 
 #include "ask/plot/replay_curves.h"
 #include "ask/replay/planned_caches.h"
 #include "ask/replay/simulate.h"
 #include "ask/replay/simulate_request.h"
+#include "base/add_once.h"
 #include "base/error.h"
 #include "engines/engine.h"
 
@@ -28,7 +28,7 @@ FirstToken first_token_of(Scenario scenario, std::vector<std::string>& clocks) {
   if (!cache) return {};
   const std::optional<TimedAnswer> timed = set_clock(scenario, *cache);
   const std::string clock = clock_label(timed.value().served);
-  if (std::find(clocks.begin(), clocks.end(), clock) == clocks.end()) clocks.push_back(clock);
+  add_once(clocks, clock);
   const SimulateAnswer answer = simulate(
       {.request = scenario.simulate, .caches = {*cache}, .timed = timed, .uncached = false});
   const ServedTimes& times = answer.caches.front().times.value();

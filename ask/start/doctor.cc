@@ -13,6 +13,7 @@
 #include "ask/start/doctor_replay.h"
 #include "ask/start/doctor_settings.h"
 #include "ask/start/start_failure.h"
+#include "base/add_once.h"
 #include "base/error.h"
 #include "engines/engine.h"
 #include "scenarios/model_library.h"
@@ -226,7 +227,7 @@ std::vector<std::string> contradictions_of(const StartupLog& log, const std::vec
     for (std::size_t i = 0; i < figures.size(); ++i) {
       if (figures[i].explained || !best.check.figures[i].explained) continue;
       const std::string text = fmt::format("{} {}", to_string(figures[i].key), figures[i].printed);
-      if (std::find(others.begin(), others.end(), text) == others.end()) others.push_back(text);
+      add_once(others, text);
     }
   if (!others.empty())
     found.push_back(fmt::format("or {} cannot be: the other figures do not decide it", fmt::join(others, ", or ")));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ask/typed_list.h"
+#include "base/add_once.h"
 #include "base/error.h"
 #include "base/number_text.h"
 #include "planner/demand.h"
@@ -112,7 +113,7 @@ TransferSideFacts facts_of(const Scenario& scenario, const TransferSide& side, c
     facts.order = to_string(attention->attention->order);
   const auto add = [&](const std::string& tensor, std::string_view dtype) {
     const std::pair<std::string, std::string> one{tensor, std::string(dtype)};
-    if (std::find(facts.dtypes.begin(), facts.dtypes.end(), one) == facts.dtypes.end()) facts.dtypes.push_back(one);
+    add_once(facts.dtypes, one);
   };
   for (const SpecPlan& spec : plan.specs)
     if (spec.attention)

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "ask/clock/served_clock.h"
+#include "base/add_once.h"
 #include "report/field.h"
 #include "report/replay/times_text.h"
 
@@ -36,7 +37,7 @@ std::string notes_of(const TimeCurves& values) {
   std::vector<std::string> notes;
   for (const LoadCurve& curve : values.curves) {
     const std::string label = clock_label(curve.timed.served);
-    if (std::find(notes.begin(), notes.end(), label) == notes.end()) notes.push_back(label);
+    add_once(notes, label);
   }
   for (const std::string& refused : values.refused) notes.push_back(refused);
   return fmt::format("{}.", fmt::join(notes, ". "));

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "base/add_once.h"
 #include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
@@ -162,7 +163,7 @@ Listing reasons_of(const ForwardReport& report) {
   for (const std::string& reason : reasons) {
     std::vector<std::string> cases, settings;
     const auto add = [](std::vector<std::string>& names, std::string name) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+      add_once(names, std::move(name));
     };
     for (const ForwardResult& result : report.results) {
       if (result.message != reason) continue;

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "ask/clock/served_clock.h"
+#include "base/add_once.h"
 #include "report/document.h"
 #include "report/field.h"
 #include "report/human.h"
@@ -76,7 +77,7 @@ std::string each_once(const std::vector<BoundAnswer>& answers, const char* betwe
   for (const BoundAnswer& answer : answers) {
     if (!answer.time) continue;
     const std::string one = text(answer.time->timed);
-    if (std::find(said.begin(), said.end(), one) == said.end()) said.push_back(one);
+    add_once(said, one);
   }
   return fmt::format("{}", fmt::join(said, between));
 }

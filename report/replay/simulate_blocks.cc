@@ -1,3 +1,4 @@
+#include "base/add_once.h"
 #include "report/replay/index_report.h"
 
 #include <fmt/format.h>
@@ -256,7 +257,7 @@ std::string rules_of_caches(const SimulateAnswer& answer) {
   std::vector<std::string> titles;
   for (const ReplayedCache& cache : answer.caches) {
     const std::string title = rules_text(*cache.blocks().geometry.rules.engine, std::nullopt);
-    if (std::find(titles.begin(), titles.end(), title) == titles.end()) titles.push_back(title);
+    add_once(titles, title);
   }
   return fmt::format("{}", fmt::join(titles, "; "));
 }

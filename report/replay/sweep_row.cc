@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/add_once.h"
 #include "base/error.h"
 #include "report/human.h"
 #include "report/json_text.h"
@@ -103,7 +103,7 @@ Cell warning_codes(const SweepPoint& point) {
   if (!point.plan) return {};
   std::vector<std::string_view> codes;
   for (const Warning& warning : point.plan->warnings)
-    if (std::find(codes.begin(), codes.end(), warning.code) == codes.end()) codes.push_back(warning.code);
+    add_once(codes, warning.code);
   return fmt::format("{}", fmt::join(codes, " "));
 }
 

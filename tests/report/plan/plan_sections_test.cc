@@ -3,20 +3,14 @@
 
 #include <doctest/doctest.h>
 
-#include "ask/plan.h"
-#include "scenarios/read.h"
 #include "tests/contains.h"
+#include "tests/report/plan/slots_plan.h"
 
 using namespace hybridkv;
 using testing::contains;
 
 TEST_CASE("golden: prompts in slots go on from what these hold, or, beside windows, from behind a window alone") {
-  CachePlan plan = plan_pack(
-      read_scenario(parse_scenario("model: Qwen3.5-4B\nengine: {release: llama.cpp, memory: 4 GiB, cache_mode: align}\n"
-                                   "limits: {max_model_len: 4096}\n",
-                                   "slots.yaml")),
-      0);
-  REQUIRE(plan.rows.has_value());
+  CachePlan plan = testing::slots_plan();
   const std::string whole = prefix_sentences(plan).front();
   CAPTURE(whole);
   CHECK(whole.starts_with("A prompt goes on in a slot whose last sequence it continues, else from a checkpoint "));

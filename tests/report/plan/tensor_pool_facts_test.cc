@@ -5,9 +5,8 @@
 
 #include <algorithm>
 
-#include "ask/plan.h"
-#include "scenarios/read.h"
 #include "tests/contains.h"
+#include "tests/report/plan/slots_plan.h"
 
 using namespace hybridkv;
 using testing::contains;
@@ -25,12 +24,7 @@ std::string on_host(const CachePlan& plan) {
 }  // namespace
 
 TEST_CASE("golden: how many checkpoints lie on the host, or that none do, beside the prompts that are saved") {
-  CachePlan plan = plan_pack(
-      read_scenario(parse_scenario("model: Qwen3.5-4B\nengine: {release: llama.cpp, memory: 4 GiB, cache_mode: align}\n"
-                                   "limits: {max_model_len: 4096}\n",
-                                   "slots.yaml")),
-      0);
-  REQUIRE(plan.rows.has_value());
+  CachePlan plan = testing::slots_plan();
   plan.rows->checkpoints = 32;
   plan.rows->saved_bytes = 0;
   const std::string some = on_host(plan);

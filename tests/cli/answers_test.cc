@@ -3,6 +3,10 @@
 // these files says what users will see otherwise. They are JSON or CSV, of which a change of one number changes one
 // line; but for three, which hold how a terminal shows tables: a plan (facts, warnings, footers), a replay (losses,
 // several sections) and a recommendation (reasons, a front that is wider than the terminal).
+//
+// Beside them tests/data/answers/shown holds commands with what a terminal shows, refusals too: commands that were put
+// together at random, of which those were kept that print a line of a kind that none before them printed; and, in
+// plots, reports and files, commands that write files, and what is in these.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -12,6 +16,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -69,6 +74,49 @@ void check_answer(const std::filesystem::path& file, const std::string& argument
   }
   const std::string before = text_of(file);
   if (now != before) FAIL_CHECK(file.lexically_relative(answers_folder).string() << "\n" << difference(now, before));
+}
+
+/// A command, and all that it prints.
+struct Shown {
+  std::string command, output;
+};
+
+/// A line that begins with "$ " is a command, what stands below it is its output.
+std::vector<Shown> shown_in(const std::string& text) {
+  std::vector<Shown> all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("$ "))
+      all.push_back({line.substr(2), ""});
+    else
+      all.at(all.size() - 1).output += line + "\n";
+  return all;
+}
+
+/// What a shell shows in a folder with the files of docs/samples, and with `configs`, published ones of models.
+std::string shown_of(const std::string& command) {
+  const ScratchFolder scratch;
+  for (const auto& sample : std::filesystem::directory_iterator(HYBRIDKV_SOURCE_DIR "/docs/samples"))
+    std::filesystem::create_symlink(sample.path(), scratch.path / sample.path().filename());
+  std::filesystem::create_symlink(HYBRIDKV_TEST_DATA "/configs", scratch.path / "configs");
+  const ProgramRun run =
+      run_shell(fmt::format("cd '{}' && hybridkv() {{ \"$HYBRIDKV\" \"$@\"; }} && {}", scratch.path.string(), command));
+  if (run.exit_code == 0) return run.output;
+  return run.output + fmt::format("exit code {}\n", run.exit_code);
+}
+
+/// The commands of a file print what it says.
+void check_shown(const std::string& name) {
+  const std::filesystem::path file = answers_folder / "shown" / (name + ".txt");
+  const std::vector<Shown> all = shown_in(text_of(file));
+  REQUIRE(!all.empty());
+  std::string written;
+  for (const auto& [command, before] : all) {
+    const std::string now = shown_of(command);
+    written += fmt::format("$ {}\n{}", command, now);
+    if (now != before) FAIL_CHECK(command << "\n" << difference(now, before));
+  }
+  if (std::getenv("HYBRIDKV_WRITE_ANSWERS") != nullptr) std::ofstream(file, std::ios::binary) << written;
 }
 
 /// What an engine has to be told to start in 3 GiB, and to find anything.
@@ -145,4 +193,29 @@ TEST_CASE("answers: doctor") {
                  fmt::format("doctor {}.txt --format json", log));
   check_answer(answers_folder / "doctor/trtllm.json",
                "doctor trtllm.txt --model Qwen3.5-4B --max-model-len 32k --format json");
+}
+
+TEST_CASE("answers: what a terminal shows of plans, and of what they follow from") {
+  for (const char* name : {"plan", "explain", "boot", "doctor", "others"}) check_shown(name);
+}
+TEST_CASE("answers: what a terminal shows of settings beside each other") {
+  for (const char* name : {"compare", "sweep", "transfer"}) check_shown(name);
+}
+TEST_CASE("answers: what a terminal shows of replays") {
+  for (const char* name : {"simulate", "bound"}) check_shown(name);
+}
+TEST_CASE("answers: what a terminal shows of recommendations") { check_shown("recommend"); }
+TEST_CASE("answers: what a terminal shows of plots, reports and other files") {
+  for (const char* name : {"plots", "reports", "files"}) check_shown(name);
+}
+TEST_CASE("answers: what a terminal shows of questions that are refused") { check_shown("refusals"); }
+
+TEST_CASE("fault: another output of a command, and another exit code, are found") {
+  const std::vector<Shown> all = shown_in("$ hybridkv --version\nhybridkv 0.0.0\n"
+                                          "$ hybridkv plan\nnothing\nexit code 1\n");
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].output == "hybridkv 0.0.0\n");
+  CHECK(shown_of(all[0].command) != all[0].output);
+  CHECK(all[1].output == "nothing\nexit code 1\n");
+  CHECK(shown_of(all[1].command).ends_with("exit code 2\n"));
 }

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "ask/clock/calibrate.h"
 #include "ask/clock/clock_score.h"
@@ -25,7 +28,7 @@ struct CalibrateOptions {
   ClockOptions clock;
   std::vector<std::string> benches, forwards, logs;
   std::string rows, models, recipes;
-  bool fit = false;
+  bool fit = false, unseen = false;
   std::string output_file;
   Overwrite overwrite = Overwrite::no;
   OutputOptions output;
@@ -43,7 +46,20 @@ double chance_of(const FlagValue& flag) {
   return chance.value;
 }
 
+/// What is about one deployment: a table of measured runs says it of each of its own.
+void refuse_deployment(const CLI::App& command) {
+  static const std::set<std::string> of_rows{"rows",       "models", "recipes", "fit",  "unseen",
+                                             "acceptance", "format", "color",   "quiet"};
+  for (const CLI::Option* const option : command.get_options()) {
+    const std::vector<std::string>& names = option->get_lnames();
+    if (option->count() > 0 && (names.empty() || !of_rows.contains(names.front())))
+      throw InputError(fmt::format("{}: the runs of a table have deployments of their own; leave it out, or --rows",
+                                   option->get_name()));
+  }
+}
+
 int run_rows(const CalibrateOptions& options) {
+  refuse_deployment(*options.scenario.command);
   if (options.models.empty())
     throw InputError("--rows: what the models of the table compute is said by --models FILE (docs/clock.md)");
   RowFiles files{.rows = options.rows,
@@ -53,11 +69,12 @@ int run_rows(const CalibrateOptions& options) {
     files.acceptance = chance_of(*chance);
   const std::vector<MeasuredRow> rows = read_measured_rows(files);
   if (!options.fit) {
-    const std::vector<ClockScore> scores = score_clocks(rows);
+    const std::vector<ClockScore> scores = options.unseen ? score_unseen(rows) : score_clocks(rows);
     if (scores.empty())
       throw InputError("--rows: no row counts; one does whose flag is empty and whose mode is aggregated, or p/d with "
                        "prefill_workers and decode_workers (docs/clock.md)");
-    write_output(render_clock_score(scores, options.output.format(), options.output.style()));
+    const auto render = options.unseen ? render_unseen_score : render_clock_score;
+    write_output(render(scores, options.output.format(), options.output.style()));
     return exit_fine;
   }
   std::string text;
@@ -69,6 +86,7 @@ int run_rows(const CalibrateOptions& options) {
 int run_calibrate(const CalibrateOptions& options) {
   if (!options.rows.empty()) return run_rows(options);
   for (const auto& [flag, given] : {std::pair{"--fit", options.fit},
+                                    {"--unseen", options.unseen},
                                     {"--models", !options.models.empty()},
                                     {"--recipes", !options.recipes.empty()}})
     if (given) throw InputError(fmt::format("{} belongs to a table of measured runs; give it by --rows FILE", flag));
@@ -119,6 +137,9 @@ void add_calibrate_command(CLI::App& app, CommandAction& action) {
   command->add_option("--models", options->models, "CSV of what the models of --rows compute")->type_name("FILE");
   command->add_option("--recipes", options->recipes, "CSV of the settings that their engines had")->type_name("FILE");
   command->add_flag("--fit", options->fit, "fit the clocks to --rows anew, and print them");
+  command->add_flag("--unseen", options->unseen,
+                    "score fits to --rows on what they leave out: each model in turn, and each GPU")
+      ->excludes("--fit");
   add_output_options(*command, options->output);
   command->footer(
       "Without a load test it says which two to run, and how far the clock of the\n"

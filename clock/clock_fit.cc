@@ -15,8 +15,6 @@ namespace {
 constexpr double first_token_weight = 0.7;
 /// Beyond it a residual counts by its size, no longer by its square.
 constexpr double far_off = 0.15;
-/// A factor of e away from where it starts costs a coefficient as much as one run that is so far off.
-constexpr double start_weight = 0.35;
 
 double softened(double residual) {
   const double scaled = residual / far_off;
@@ -135,7 +133,8 @@ Coefficients fit_coefficients(const ReplayedRuns& runs) {
     runs.log_ratios(of(logs), residuals);
     for (std::size_t i = 0; i < residuals.size(); ++i)
       residuals[i] = softened(residuals[i]) * (i % 2 == 0 ? first_token_weight : 1);
-    for (std::size_t i = 0; i < logs.size(); ++i) residuals.push_back(start_weight * (logs[i] - values[i].start));
+    for (std::size_t i = 0; i < logs.size(); ++i)
+      residuals.push_back(coefficient_ranges[i].held * (logs[i] - values[i].start));
   }));
 }
 

@@ -101,26 +101,33 @@ void add_steps(Document& document, const CalibrateAnswer& answer) {
   document.blocks.emplace_back(steps_table(answer));
 }
 
-Table score_table(const std::vector<ClockScore>& scores) {
-  using Row = ClockScore;
-  const auto of = [](ClockError ClockScore::*score, double ClockError::*figure) {
-    return [=](const Row& row) {
-      return (row.*score).runs > 0 ? std::optional(Percent{row.*score.*figure, 1}) : std::nullopt;
-    };
+/// Figures of an error, in percent; nothing of no runs. `prefix` begins their names, below `runs` how many those are.
+void add_error(std::vector<Field<ClockScore>>& fields, ClockError ClockScore::*score, const std::string& prefix,
+               const Column& runs) {
+  const auto add = [&](const char* name, const char* title, const char* subtitle, double ClockError::*figure) {
+    fields.push_back({{prefix + name, title, subtitle}, [=](const ClockScore& row) {
+                        return (row.*score).runs > 0 ? std::optional(Percent{row.*score.*figure, 1}) : std::nullopt;
+                      }});
   };
-  return table_of<Row>(
-      {{{"engine", "engine"}, &Row::name},
-       {{"runs", "runs"}, [](const Row& row) { return static_cast<std::int64_t>(row.blind.runs); }},
-       {{"first_token_median", "first token", "median"}, of(&Row::blind, &ClockError::first_token_median)},
-       {{"first_token_p90", "", "p90"}, of(&Row::blind, &ClockError::first_token_p90)},
-       {{"output_token_median", "a token", "median"}, of(&Row::blind, &ClockError::output_token_median)},
-       {{"output_token_p90", "", "p90"}, of(&Row::blind, &ClockError::output_token_p90)},
-       {{"own_runs", "with two own", "runs"}, [](const Row& row) { return static_cast<std::int64_t>(row.own.runs); }},
-       {{"own_first_token_median", "first token", "median"}, of(&Row::own, &ClockError::first_token_median)},
-       {{"own_first_token_p90", "", "p90"}, of(&Row::own, &ClockError::first_token_p90)},
-       {{"own_output_token_median", "a token", "median"}, of(&Row::own, &ClockError::output_token_median)},
-       {{"own_output_token_p90", "", "p90"}, of(&Row::own, &ClockError::output_token_p90)}},
-      scores);
+  fields.push_back({runs, [=](const ClockScore& row) { return static_cast<std::int64_t>((row.*score).runs); }});
+  add("first_token_median", "first token", "median", &ClockError::first_token_median);
+  add("first_token_p90", "", "p90", &ClockError::first_token_p90);
+  add("output_token_median", "a token", "median", &ClockError::output_token_median);
+  add("output_token_p90", "", "p90", &ClockError::output_token_p90);
+}
+
+/// Errors by clocks alone.
+std::vector<Field<ClockScore>> blind_fields(const Column& name) {
+  std::vector<Field<ClockScore>> fields{{name, &ClockScore::name}};
+  add_error(fields, &ClockScore::blind, "", {"runs", "runs"});
+  return fields;
+}
+
+/// The same, and with two runs of each deployment.
+Table score_table(const std::vector<ClockScore>& scores) {
+  std::vector<Field<ClockScore>> fields = blind_fields({"engine", "engine"});
+  add_error(fields, &ClockScore::own, "own_", {"own_runs", "with two own", "runs"});
+  return table_of<ClockScore>(fields, scores);
 }
 
 }  // namespace
@@ -173,6 +180,18 @@ std::string render_clock_score(const std::vector<ClockScore>& scores, Format for
     document.blocks.emplace_back(Paragraph{
         "No clock is fitted to runs with drafts, whose acceptance nobody wrote down (--acceptance says what it is "
         "taken for), to attention data parallel, nor to replicas that generate behind others; none counts among all."});
+  return render_people(document, format, style);
+}
+
+std::string render_unseen_score(const std::vector<ClockScore>& scores, Format format, const Style& style) {
+  const Table table = table_of<ClockScore>(blind_fields({"left_out", "left out"}), scores);
+  if (format == Format::csv) return render_csv(table);
+  if (format == Format::json) return json_text(ordered_json{{"scores", to_json(table)}});
+  Document document;
+  document.blocks.emplace_back(Paragraph{
+      "Errors of predicted mean times, in percent of the measured ones, on runs that a fit has not seen: the clock of "
+      "each engine is fitted to its others, with one model left out in turn, and with one GPU."});
+  document.blocks.emplace_back(table);
   return render_people(document, format, style);
 }
 

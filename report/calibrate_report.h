@@ -15,4 +15,7 @@ std::string render_calibrate(const CalibrateAnswer& answer, Format format, const
 /// `calibrate --rows`: how well clocks predict the runs of a table.
 std::string render_clock_score(const std::vector<ClockScore>& scores, Format format, const Style& style = {});
 
+/// `calibrate --rows --unseen`: how well fits predict what they leave out.
+std::string render_unseen_score(const std::vector<ClockScore>& scores, Format format, const Style& style = {});
+
 }  // namespace hybridkv

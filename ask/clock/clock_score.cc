@@ -95,6 +95,19 @@ ScoredFigures scored(const std::vector<const MeasuredRow*>& rows) {
   return figures;
 }
 
+/// Figures of the rows of each model, or of each GPU, by a fit to the others. Pre: rows are of one engine.
+Figures left_out(const std::vector<const MeasuredRow*>& rows, std::string MeasuredRow::*what) {
+  std::set<std::string> values;
+  for (const MeasuredRow* row : rows) values.insert(row->*what);
+  Figures apart;
+  for (const std::string& value : values) {
+    std::vector<const MeasuredRow*> seen, unseen;
+    for (const MeasuredRow* row : rows) (row->*what == value ? unseen : seen).push_back(row);
+    if (!seen.empty()) apart.add(ReplayedRuns(runs_of(unseen)), fit_coefficients(ReplayedRuns(runs_of(seen))));
+  }
+  return apart;
+}
+
 /// Figures of rows of which others generate behind the prompts. Pre: rows are of one engine.
 ScoredFigures scored_apart(const std::vector<const MeasuredRow*>& rows) {
   const Coefficients& engine = clock_of(*rows.front()->engine).coefficients;
@@ -151,6 +164,17 @@ std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows) {
   return scores;
 }
 
+std::vector<ClockScore> score_unseen(const std::vector<MeasuredRow>& rows) {
+  std::vector<ClockScore> scores;
+  for (const auto& [name, what] : {std::pair("models", &MeasuredRow::model), {"GPUs", &MeasuredRow::gpu}}) {
+    Figures all;
+    for (const auto& [engine, of_engine] : by_engine(rows, [](const MeasuredRow& row) { return row.is_clean(); }))
+      all.add(left_out(of_engine, what));
+    if (!all.measured.empty()) scores.push_back({.name = name, .blind = all.error(), .own = {}});
+  }
+  return scores;
+}
+
 std::vector<ClockFile> fit_clocks(const std::vector<MeasuredRow>& rows) {
   std::vector<ClockFile> clocks;
   for (const auto& [name, of_engine] : by_engine(rows, [](const MeasuredRow& row) { return row.is_clean(); })) {
@@ -164,13 +188,7 @@ std::vector<ClockFile> fit_clocks(const std::vector<MeasuredRow>& rows) {
     clock.basis = fmt::format("fitted to {} published runs of {} on {}", runs.size(), fmt::join(models, ", "),
                               fmt::join(gpus, ", "));
     clock.fitted = runs.error(clock.coefficients);
-    Figures apart;
-    for (const std::string& model : models) {
-      std::vector<const MeasuredRow*> seen, unseen;
-      for (const MeasuredRow* row : of_engine) (row->model == model ? unseen : seen).push_back(row);
-      if (!seen.empty()) apart.add(ReplayedRuns(runs_of(unseen)), fit_coefficients(ReplayedRuns(runs_of(seen))));
-    }
-    clock.apart = apart.error();
+    clock.apart = left_out(of_engine, &MeasuredRow::model).error();
     clocks.push_back(clock);
   }
   return clocks;

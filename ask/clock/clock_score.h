@@ -23,6 +23,10 @@ struct ClockScore {
 /// concurrency; deployments with fewer than four rows have none. Empty where no row counts.
 std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows);
 
+/// Scores of the clean rows by clocks of their engines that are fitted to the others: with each model left out in turn,
+/// and with each GPU. Empty where no engine has two of either.
+std::vector<ClockScore> score_unseen(const std::vector<MeasuredRow>& rows);
+
 /// Clocks fitted anew to the rows of each engine, with their error on its models when the fit has not seen the model.
 std::vector<ClockFile> fit_clocks(const std::vector<MeasuredRow>& rows);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "ask/start/counted_weights.h"
@@ -66,14 +67,14 @@ std::int64_t cache_memory(const Scenario& scenario, const Gpu& gpu) {
   start.beside_bytes = usual_beside_bytes;
   if (engine.start != nullptr) start = *engine.start;
   EngineSpec asked = scenario.engine;
-  constexpr std::int64_t most_ranks = 64;
+  const std::int64_t most_ranks = std::max<std::int64_t>(64, asked.tensor_parallel);
   std::int64_t left = 0;
   for (; asked.tensor_parallel <= most_ranks; asked.tensor_parallel *= 2) {
     const CountedWeights weights = counted_weights(scenario.model, asked);
     left = memory_budget(gpu, utilization, weights.bytes, std::nullopt, start).available_bytes;
     if (left > 0) break;
   }
-  if (asked.tensor_parallel == scenario.engine.tensor_parallel && left > 0) return left;
+  if (asked.tensor_parallel == scenario.engine.tensor_parallel) return left;
   throw InputError(fmt::format("--gpu {}: the weights of {} leave nothing for a cache on {}{}", gpu.name,
                                scenario.model.name, human_plural(scenario.engine.tensor_parallel, "rank"),
                                left > 0 ? fmt::format("; take --tp {}", asked.tensor_parallel) : ""));

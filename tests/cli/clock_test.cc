@@ -355,6 +355,15 @@ TEST_CASE("edge: attention data parallel has no replay, and says what to do") {
   require_refused("simulate " + model + "--gpus 4", "take --tp 4");
 }
 
+TEST_CASE("edge: memory that GPUs leave to a cache is counted for any number of ranks") {
+  const std::string asked = "simulate --model DeepSeek-V3 --gpu H200 --max-model-len 8k --requests 5 -q ";
+  const ProgramRun run = run_program(asked + "--tp 128");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "on 128 H200"));
+  require_refused(asked + "--tp 1", "the weights of DeepSeek-V3 leave nothing for a cache on 1 rank; take --tp 16");
+}
+
 TEST_CASE("edge: a table of runs of which none counts is refused, with what would count") {
   const ScratchFolder folder;
   std::istringstream lines(text_of(HYBRIDKV_TEST_DATA "/clock/measured_pd.csv"));
@@ -364,6 +373,16 @@ TEST_CASE("edge: a table of runs of which none counts is refused, with what woul
   const std::string table = folder.file("rows.csv", head + "\n" + uncounted + "\n");
   require_refused("calibrate --rows '" + table + "' --models '" HYBRIDKV_TEST_DATA "/clock/models.csv'",
                   "p/d with prefill_workers");
+}
+
+TEST_CASE("edge: a table of runs says what was served on what, so that flags of one deployment are refused beside it") {
+  const std::string table = "calibrate --rows '" HYBRIDKV_TEST_DATA "/clock/measured.csv' --models '" HYBRIDKV_TEST_DATA
+                            "/clock/models.csv' ";
+  for (const char* const flag : {"--clock", "--gpu", "--bench", "--output", "--tp", "--engine"})
+    require_refused(table + flag + " 2", std::string(flag) + ": the runs of a table have deployments of their own");
+  require_refused(table + "Qwen3.5-4B", "leave it out, or --rows");
+  require_refused(table + "--fit --unseen", "--fit excludes --unseen");
+  require_refused("calibrate --unseen", "--unseen belongs to a table of measured runs");
 }
 
 TEST_CASE("edge: what is no load test is refused with the key that is missing") {

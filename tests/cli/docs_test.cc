@@ -89,7 +89,7 @@ TEST_CASE("golden: the commands of docs/losses.md print what it shows") { requir
 
 TEST_CASE("golden: the commands of docs/policies.md print what it shows") { require_printed("docs/policies.md", 1); }
 
-TEST_CASE("golden: the commands of docs/clock.md print what they show") { require_printed("docs/clock.md", 9); }
+TEST_CASE("golden: the commands of docs/clock.md print what they show") { require_printed("docs/clock.md", 10); }
 
 TEST_CASE("golden: the commands of docs/fleet.md print what they show") { require_printed("docs/fleet.md", 3); }
 

@@ -54,11 +54,19 @@ Coefficients planted() {
 }  // namespace
 
 TEST_CASE("golden: coefficients that were planted are found again") {
-  const ReplayedRuns runs(runs_of(planted()));
+  const std::vector<MeasuredRun> once = runs_of(planted());
+  std::vector<MeasuredRun> many;
+  for (int i = 0; i < 5; ++i) many.insert(many.end(), once.begin(), once.end());
+  const ReplayedRuns few_runs(once), runs(many);
   const ClockError before = runs.error({}), after = runs.error(fit_coefficients(runs));
   CHECK(before.first_token_median > 15);
   CHECK(after.first_token_median < before.first_token_median / 3);
   CHECK(after.output_token_median < before.output_token_median / 3);
+  // What is known before any run, where coefficients start, counts the less the more runs there are.
+  const ClockError of_few = runs.error(fit_coefficients(few_runs));
+  CHECK(of_few.first_token_median < before.first_token_median / 2);
+  CHECK(of_few.first_token_median > after.first_token_median);
+  CHECK(of_few.output_token_median > after.output_token_median);
 }
 
 TEST_CASE("golden: two runs move a clock to a deployment that is slower in each of the four ways") {

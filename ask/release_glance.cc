@@ -23,7 +23,6 @@ EngineSpec by_rules(const EngineRules& rules, const Scenario& scenario) {
   EngineSpec engine = scenario.engine;
   engine.rules = &rules;
   engine.backend_profile = engine.backend_profile.value_or(BackendProfile::sm90);
-  engine.attention_pack_size = 1;
   engine.strategy = rules.strategy;
   engine.state_memory_ratio.reset();
   engine.state_requests.reset();

@@ -159,7 +159,7 @@ void RankLoop::next(bool admits, const LoopEvents& events) {
   waits_ = admits && waits_for_company();
   prompts_ = {};
   take_prompts(admits && !waits_, events);
-  decodes_ = decoding_ > 0 && !(prompts_.prompts > 0 && rules_.prompts_alone);
+  decodes_ = !(prompts_.prompts > 0 && rules_.prompts_alone);
 }
 
 std::int64_t RankLoop::most_steps() const {

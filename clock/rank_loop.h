@@ -116,7 +116,7 @@ class RankLoop {
   std::int64_t decoding_ = 0;
   double held_ = 0;              // tokens of the cache
   StepBatch prompts_;            // of the step at hand
-  bool decodes_ = false;         // has it sequences that generate; did somebody give way before it?
+  bool decodes_ = false;         // may sequences generate in it; did somebody give way before it?
   bool gave_way_ = false;
   bool waits_ = false;           // do prompts wait in it for company?
 };

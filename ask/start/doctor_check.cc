@@ -139,10 +139,8 @@ class FigureChecker {
     return ranges;
   }
 
-  /// What the check of a start leaves out of the memory.
-  std::int64_t null_bytes() const {
-    return plan_.rules->reserves_null_block ? plan_.arenas.front().bytes_per_id : 0;
-  }
+  /// The null block, which vLLM leaves out of the memory that it checks a start by; no other engine prints that.
+  std::int64_t null_bytes() const { return plan_.arenas.front().bytes_per_id; }
 
   /// Any memory that is printed like that, at both ends, and `more_bytes` that are not printed.
   BlockRange range_of_memory(LogKey key, const std::string& text, std::int64_t more_bytes) const {

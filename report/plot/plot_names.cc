@@ -8,17 +8,16 @@ namespace hybridkv {
 
 namespace {
 
-/// Replaces what stands between the next `open` and `close` from `at` on; moves behind it. False where there is none.
-bool replace_next(std::string& text, std::size_t& at, std::string_view open, std::string_view close,
+/// Replaces what stands between the next `open` and `close` from `at` on, where there are any; moves behind it.
+void replace_next(std::string& text, std::size_t& at, std::string_view open, std::string_view close,
                   const std::string& with) {
   const std::size_t begin = text.find(open, at);
-  if (begin == std::string::npos) return false;
+  if (begin == std::string::npos) return;
   const std::size_t inside = begin + open.size();
   const std::size_t end = text.find(close, inside);
-  if (end == std::string::npos) return false;
+  if (end == std::string::npos) return;
   text.replace(inside, end - inside, with);
   at = inside + with.size() + close.size();
-  return true;
 }
 
 std::string name_of(const PlotPanel& panel, const PlotSeries& series) {

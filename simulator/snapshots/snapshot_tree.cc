@@ -195,7 +195,6 @@ void SnapshotTree::drop_state(SnapshotNode node, SnapshotChange why) {
   tell(block, why);
   give_up(states_, block.state);
   block.state = no_page;
-  block.state_tokens = 0;
   --states_in_tree_;
 }
 

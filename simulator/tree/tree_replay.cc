@@ -60,7 +60,7 @@ bool TreeReplay::decode_to(std::int64_t tokens) {
     }
     if (pool.free_pages() == 0) return false;
     const std::int64_t wanted = page > 1 ? 1 : std::min(pool.free_pages(), tokens - request_.computed_tokens);
-    take_decode_pages(request_, wanted, page > 1 ? 1 : wanted);
+    take_decode_pages(request_, wanted, wanted);
   }
   return true;
 }

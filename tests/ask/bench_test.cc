@@ -50,6 +50,9 @@ TEST_CASE("law: a planned page is kept until something is asked that it does not
   other = question;
   other.head_size = 2 * planned.head_size_k;
   CHECK(page(other) == 0);
+  // One size is asked for, and keys and values have it both.
+  CHECK(bench_rows(other).at(0).workload.head_size_k == 2 * planned.head_size_k);
+  CHECK(bench_rows(other).at(0).workload.head_size_v == 2 * planned.head_size_k);
   other = question;
   other.dtypes = {DType::fp32};
   CHECK(page(other) == 0);

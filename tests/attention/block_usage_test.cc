@@ -49,6 +49,18 @@ TEST_CASE("golden: usages of a prompt chunk and of a decode with two tokens afte
   CHECK(usages_of(metadata, {false}) == Usages{{5, {4, 4}}, {9, {2, 2}}});
 }
 
+TEST_CASE("edge: of a block that ends where a token's window begins the token sees nothing, from no slot on") {
+  // A decode of two tokens at positions 3 and 4, each of which sees itself alone: the first one in block 5.
+  const auto metadata = make_metadata(Numbers{2}, Numbers{5}, {5, 9}, 2, 4);
+  std::vector<std::vector<std::int32_t>> starts, usages;
+  for_each_block_use(metadata, {true}, [&](const BlockUse& use) {
+    starts.emplace_back(use.starts.begin(), use.starts.end());
+    usages.emplace_back(use.usages.begin(), use.usages.end());
+  }, {MaskKind::sliding_window, 1});
+  CHECK(starts == std::vector<std::vector<std::int32_t>>{{3, 0}, {0, 0}});
+  CHECK(usages == std::vector<std::vector<std::int32_t>>{{4, 0}, {0, 1}});
+}
+
 TEST_CASE("golden: shared and unique blocks of the six published cases, both partitions") {
   for (const std::string& name : case_names) {
     const Case published = load_case(name);

@@ -54,6 +54,32 @@ TEST_CASE("golden: one long decode is cut into its splits when there are threads
   CHECK(plan.partial_rows == 8 * 8192 / paged_split_tokens);
 }
 
+TEST_CASE("golden: up to 32 rows of a head read the keys of all heads in one pass, more take a head at a time") {
+  // Each KV head has four query heads: 8 tokens are 32 rows of it, 9 are 36.
+  const auto items = [](std::int64_t tokens) {
+    return plan_paged(batch_of({tokens}, {tokens}, 0), {12, 3, 64, 64}, 1).items;
+  };
+  const std::vector<PagedItem> few = items(8), many = items(9);
+  REQUIRE(few.size() == 1);
+  CHECK(few[0].last_head == 3);
+  CHECK(few[0].cost == 3 * 32 * 8);  // rows of all three heads, with 8 keys each
+  REQUIRE(many.size() == 3);
+  for (std::int64_t head = 0; head < 3; ++head) {
+    CHECK(many[head].first_head == head);
+    CHECK(many[head].last_head == head + 1);
+    CHECK(many[head].cost == 36 * 9);
+  }
+}
+
+TEST_CASE("edge: a batch that has four items for every thread is not cut, one with an item less is") {
+  const auto is_cut = [](std::size_t decodes) {
+    const std::vector<std::int64_t> query_lens(decodes, 1), seq_lens(decodes, 2 * paged_split_tokens);
+    return !plan_paged(batch_of(query_lens, seq_lens, 0), {8, 1, 64, 64}, 2).merges.empty();
+  };
+  CHECK(is_cut(7));
+  CHECK_FALSE(is_cut(8));
+}
+
 TEST_CASE("law: an item takes as many rows as have their queries and results in a mebibyte") {
   constexpr std::int64_t mebibyte = 1 << 20;
   const CommonAttentionMetadata batch = batch_of({700}, {700}, 0);
@@ -82,6 +108,8 @@ TEST_CASE("law: every token meets every split of its keys once for every KV head
     if (*rc::gen::arbitrary<bool>()) mask = {MaskKind::sliding_window, below(1, 1500)};
     const PagedPlan plan = plan_paged(batch, {12, 3, 64, 64, mask}, below(1, 5));
     std::map<std::vector<std::int64_t>, int> met;
+    // Nothing is planned for a request without tokens.
+    for (const PagedSegment& segment : plan.segments) RC_ASSERT(segment.count > 0);
     for (const std::vector<PagedItem>* items : {&plan.shared_items, &plan.items})
       for (const PagedItem& item : *items)
         for (std::int64_t s = item.first_segment; s < item.last_segment; ++s)

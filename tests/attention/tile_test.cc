@@ -66,6 +66,23 @@ TEST_CASE("edge: a row of V that is not finite is kept apart and added where it 
   CHECK(output.lse[1] == doctest::Approx(std::log(2.0)));
 }
 
+TEST_CASE("edge: a score that is NaN is the maximum of its row, whatever scores follow: no merge loses it") {
+  KeyValueTile<double> tile;
+  tile.reset(3, 1, 1);
+  const float none[] = {NAN}, one[] = {1};
+  tile.set_row(0, one, one);
+  tile.set_row(1, none, one);
+  tile.set_row(2, one, one);
+  const double bias[] = {0, 0, 0};
+  RowMatrix<double> queries(1, 1);
+  queries.setOnes();
+  Partial<double> partial(1, 1, 1);
+  TileScratch<double> scratch;
+  attend<double>(queries, tile, {0, 1, 3, bias, 3}, 0, scratch, partial);
+  CHECK(std::isnan(partial.max[0]));
+  CHECK(std::isnan(finish(partial).out[0]));
+}
+
 TEST_CASE("tokens that see other keys go through products of their own, and keys that none sees through none") {
   constexpr std::int64_t keys = 48;
   KeyValueTile<double> tile;
@@ -94,6 +111,23 @@ TEST_CASE("tokens that see other keys go through products of their own, and keys
   CHECK(finish(all).out == std::vector<double>{23.5, 23.5});
   CHECK(together.scores.size() == 2 * keys);
   CHECK(together.keys.empty());
+}
+
+TEST_CASE("golden: the report has what all threads hold together, buffer by buffer") {
+  std::vector<TileRoom<double>> rooms(2);
+  rooms[0].tile_keys = 4;
+  rooms[1].tile_keys = 3;
+  rooms[0].scratch = {.scores = {1, 2}, .weighted = {1, 2, 3, 4, 5}, .keys = {1}, .values = {}};
+  rooms[1].scratch = {.scores = {1}, .weighted = {1, 2, 3}, .keys = {1, 2, 3}, .values = {}};
+  MemoryReport memory;
+  note_scratch<double>(rooms, 5, 6, memory);
+  // Elements of 8 bytes: of 7 keys with 5 channels of K and 6 of V, 2 + 1 scores, 5 + 3 weighted values, 1 + 3 of K in
+  // a row. What no thread has is left out.
+  CHECK(memory.scratch == std::vector<Allocation>{{"key_tile", {7, 5}, 280},
+                                                  {"value_tile", {7, 6}, 336},
+                                                  {"scores", {3}, 24},
+                                                  {"weighted_values", {8}, 64},
+                                                  {"keys_in_a_row", {4}, 32}});
 }
 
 }  // namespace

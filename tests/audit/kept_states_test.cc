@@ -99,6 +99,24 @@ TEST_CASE("edge: where no block stands for none, block 0 is held and written lik
                      EndEvent{4}},
                     recording)
             .empty());
+  // Its state gets a key too, by which another request finds it.
+  CHECK(findings_of({RequestEvent{4, 2, {}},
+                     StepEvent{1},
+                     TableEvent{TableChange::taken, 4, tokens_group, 0, {0}},
+                     TableEvent{TableChange::taken, 4, states_group, 0, {0}},
+                     ComputeEvent{{run_of(4, 0, 2, 0)}},
+                     KeysEvent{4, {101}},
+                     EndEvent{4},
+                     RequestEvent{17, 4, {101, 102}},
+                     StepEvent{2},
+                     HitEvent{17, 2},
+                     TableEvent{TableChange::found, 17, tokens_group, 0, {0}},
+                     TableEvent{TableChange::taken, 17, tokens_group, 1, {1}},
+                     TableEvent{TableChange::taken, 17, states_group, 0, {1}},
+                     CopyEvent{.group = states_group, .from = 0, .to = 1},
+                     ComputeEvent{{run_of(17, 2, 2, 1)}}},
+                    recording)
+            .empty());
 }
 
 }  // namespace hybridkv::testing

@@ -1,10 +1,15 @@
-// How much of a file is consumed, whatever becomes of the file meanwhile.
+// How much of a file is consumed, whatever becomes of the file meanwhile; and files that a program decompresses.
 #include "base/byte_source.h"
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
+#include <string>
 
+#include "test_paths.h"
 #include "tests/scratch_folder.h"
 
 using namespace hybridkv;
@@ -25,4 +30,23 @@ TEST_CASE("edge: of a file that grows while it is read never more than all is co
   CHECK(bytes == 400);
   CHECK(source->fraction() == 1);
   CHECK(open_bytes(scratch.file("empty.jsonl", ""))->fraction() == 0);
+}
+
+TEST_CASE("edge: zstd data is read to its end, though a call before was interrupted") {
+  if (std::system("zstd --version > /dev/null 2>&1") != 0) {
+    std::puts("SKIPPED: there is no program zstd");
+    return;
+  }
+  const std::string plain = HYBRIDKV_TEST_DATA "/simulator/invented/mooncake.jsonl";
+  const auto text_of = [](const std::string& path) {
+    const std::unique_ptr<ByteSource> source = open_bytes(path);
+    std::string text;
+    char piece[4096];
+    // What an earlier call left in errno, which those that succeed do not clear, is none of the program's end.
+    errno = EINTR;
+    while (const std::size_t count = source->read(piece, sizeof piece)) text.append(piece, count);
+    return text;
+  };
+  CHECK_FALSE(text_of(plain).empty());
+  CHECK(text_of(plain + ".zst") == text_of(plain));
 }

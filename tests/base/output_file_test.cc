@@ -3,14 +3,17 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <thread>
 
 #include "base/error.h"
 #include "tests/scratch_folder.h"
@@ -128,6 +131,35 @@ TEST_CASE("edge: a pipe with a name gets the bytes") {
   CHECK(std::string(text, static_cast<std::size_t>(::read(reader, text, sizeof text))) == "through the pipe");
   ::close(reader);
   CHECK(fs::is_fifo(pipe));
+}
+
+TEST_CASE("edge: bytes that wait for a reader are written though signals come meanwhile") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+  std::string written;
+  const std::string much(4096, 'x');
+  while (::write(ends[1], much.data(), much.size()) > 0) written += much;
+  // Full as the pipe is, the next write waits; a signal that restarts nothing ends that call and no more.
+  for (const int end : ends) REQUIRE(::fcntl(end, F_SETFL, 0) == 0);
+  struct sigaction noticed {}, before {};
+  noticed.sa_handler = [](int) {};
+  REQUIRE(::sigaction(SIGUSR1, &noticed, &before) == 0);
+  std::string read;
+  std::thread reader([&, writer = ::pthread_self()] {
+    for (int signal = 0; signal < 50; ++signal) {
+      ::pthread_kill(writer, SIGUSR1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    char piece[4096];
+    for (::ssize_t count = 0; (count = ::read(ends[0], piece, sizeof piece)) > 0;)
+      read.append(piece, static_cast<std::size_t>(count));
+  });
+  CHECK_NOTHROW(write_all(ends[1], "the end", "a pipe"));
+  ::close(ends[1]);
+  reader.join();
+  ::close(ends[0]);
+  ::sigaction(SIGUSR1, &before, nullptr);
+  CHECK(read == written + "the end");
 }
 
 TEST_CASE("edge: a link to an open file is written to, not replaced") {

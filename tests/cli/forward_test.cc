@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/cli/run_program.h"
+#include "verify/forward/forward_fault.h"
 
 using namespace hybridkv;
 using testing::contains;
@@ -82,6 +83,25 @@ TEST_CASE("fault: a single fault has exit code 1 where it was found, 5 where it 
   const ProgramRun without = run_program("verify --forward qwen3.5-397b --pack 3 --inject early-release --quiet");
   CHECK(without.exit_code == 5);
   CHECK(contains(without.output, "no layer has a window or chunk"));
+}
+
+TEST_CASE("golden: the help describes every fault of a forward pass once, below what the first of its ways is called") {
+  const std::string help = run_program("verify --help").output;
+  for (const ForwardFaultInfo& info : all_forward_faults()) {
+    CAPTURE(info.name);
+    // The explanation of a long name begins in the next line.
+    const std::string name = "\n  " + std::string(info.name);
+    const std::size_t at = std::min(help.find(name + " "), help.find(name + "\n"));
+    REQUIRE(at != std::string::npos);
+    CHECK(std::min(help.find(name + " ", at + 1), help.find(name + "\n", at + 1)) == std::string::npos);
+    const std::string way = info.paths.blocks    ? "also:"
+                            : info.paths.exports ? "by the rules of "
+                            : info.paths.tree    ? "through a radix tree "
+                            : info.paths.slots   ? "through the slots of a server "
+                                                 : "through a tree with snapshots ";
+    const std::string heading = "\nWith --forward ";
+    CHECK(help.compare(help.rfind(heading, at) + heading.size(), way.size(), way) == 0);
+  }
 }
 
 TEST_CASE("edge: flags of forward passes that cannot be") {

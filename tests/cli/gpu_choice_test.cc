@@ -147,6 +147,29 @@ TEST_CASE("golden: engines stand beside each other, each with its clock's error,
   CHECK(contains(run.output, "clock of sglang"));
 }
 
+TEST_CASE("golden: programs get engines one after the other, each with what it says alone, and who has no clock") {
+  const std::string alone = "recommend Qwen3.5-35B-A3B --max-model-len 128k --requests 20 --gpu H200 --quiet --gpus 1 "
+                            "--tp 1 --ttft 1s --format ";
+  const std::string engines = " --engines vllm-0.33,sglang-0.5.23,llama.cpp";
+  const auto rows_of = [&](const std::string& more) {
+    return run_program(alone + "csv" + more + " 2> /dev/null").output;
+  };
+  const json both = json::parse(run_program(alone + "json" + engines + " 2> /dev/null").output);
+  REQUIRE(both["engines"].size() == 3);
+  std::string rows;
+  for (const std::size_t i : {0, 1}) {
+    const std::string release = both["engines"][i]["release"];
+    CHECK(both["engines"][i]["answer"] ==
+          json::parse(run_program(alone + "json --engine " + release + " 2> /dev/null").output));
+    const std::string own = rows_of(" --engine " + release);
+    if (rows.empty()) rows = "engine," + own.substr(0, own.find('\n') + 1);
+    rows += release + "," + own.substr(own.find('\n') + 1);
+  }
+  CHECK(both["engines"][2]["release"] == "llama.cpp");
+  CHECK(contains(both["engines"][2]["refused"].get<std::string>(), "take an engine that was measured"));
+  CHECK(rows_of(engines) == rows);
+}
+
 TEST_CASE("golden: ranks that the weights do not fit are left out, and said") {
   const ProgramRun run = run_program("recommend Qwen3.5-397B-A17B --max-model-len 32k --requests 60 --gpu H200 --quiet "
                                      "--gpus 4,8 --ttft 2s --format json 2> /dev/null");

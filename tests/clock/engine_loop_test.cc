@@ -180,6 +180,35 @@ TEST_CASE("golden: a whole prompt waits for a step that has room for it, one tha
   CHECK(next_prompts(loop) == 500);
 }
 
+TEST_CASE("edge: of a prompt whose front was found the rest alone needs room in a step, and is waited for") {
+  EngineLoop loop({.budget = 1000, .whole_prompts = true}, {});
+  loop.submit({.index = 0, .prompt = 600, .outputs = 9});
+  loop.submit({.index = 1, .prompt = 400, .found = 300, .outputs = 9});
+  CHECK(loop.waiting_tokens() == 600 + 100);
+  CHECK(next_prompts(loop) == 600 + 100);  // of 400 that were left
+  CHECK(loop.num_running() == 2);
+}
+
+TEST_CASE("edge: of a prompt that is cut the tokens are waited for that no step has taken") {
+  EngineLoop loop({.budget = 100}, {});
+  loop.submit({.index = 0, .prompt = 300, .outputs = 2});
+  CHECK(next_prompts(loop) == 100);
+  loop.complete(1);
+  CHECK(loop.num_running() == 1);
+  CHECK(loop.waiting_tokens() == 200);
+}
+
+TEST_CASE("edge: beside one request no other is admitted where one may run, or where the smallest cache is full") {
+  const LoopRules one_runs{.budget = 1000, .most_running = 1}, smallest_cache{.budget = 1000, .cache_tokens = 1};
+  for (const LoopRules& rules : {one_runs, smallest_cache}) {
+    EngineLoop loop(rules, {});
+    for (std::int64_t index = 0; index < 2; ++index) loop.submit({.index = index, .prompt = 10, .outputs = 3});
+    CHECK(next_prompts(loop) == 10);
+    CHECK(loop.num_running() == 1);
+    CHECK(loop.num_waiting() == 1);
+  }
+}
+
 TEST_CASE("golden: a prompt waits for company while others generate, so many steps or until they are enough") {
   EngineLoop loop({.budget = 1000, .wait_steps = 5, .wait_share = 0.5}, {});
   loop.submit({.index = 0, .prompt = 100, .outputs = 90});
@@ -217,7 +246,9 @@ TEST_CASE("golden: prompts wait until every rank has one, but no longer than the
   loop.complete(1);
   loop.submit({.index = 4, .prompt = 50, .outputs = 90});
   loop.next();
-  loop.complete(7);
+  loop.complete(6);
+  CHECK(next_prompts(loop) == 0);  // the seventh step of the wait
+  loop.complete(1);
   CHECK(next_prompts(loop) == 50);  // the wait has run out
 }
 

@@ -83,6 +83,19 @@ TEST_CASE("golden: a prompt of one step that is alone takes the least") {
         doctest::Approx(clock.seconds(batch) + clock.first_token_seconds()));
 }
 
+TEST_CASE("golden: a prompt that takes three steps pays three times what every step with prompts costs") {
+  const auto least = [](const Coefficients& of, std::int64_t budget) {
+    return least_prompt_seconds({some_hybrid(), {}, some_gpu(), of}, budget, {0, 3000, 0});
+  };
+  for (const Coefficient which : {Coefficient::layer_us, Coefficient::eager_layer_us, Coefficient::step_ms}) {
+    Coefficients slower;
+    slower[which] *= 2;
+    const double of_one = least(slower, 8192) - least({}, 8192);
+    CHECK(of_one > 0);
+    CHECK(least(slower, 1000) - least({}, 1000) == doctest::Approx(3 * of_one));
+  }
+}
+
 TEST_CASE("law: a step takes at least what its prompts take for themselves") {
   const StepClock clock = windowed_clock();
   for (std::uint64_t i = 0; i < 100; ++i) {

@@ -129,3 +129,13 @@ TEST_CASE("edge: a request that does not fit the cache is served alone") {
   }
   CHECK(prompts == 3000);
 }
+
+TEST_CASE("edge: a load test has a client, a token in and one out at least") {
+  const LoadTest least{.input_tokens = 1, .output_tokens = 1, .concurrency = 1};
+  CHECK(unusable(least).empty());
+  for (const auto number : {&LoadTest::input_tokens, &LoadTest::output_tokens, &LoadTest::concurrency}) {
+    LoadTest none = least;
+    none.*number = 0;
+    CHECK(unusable(none) == "lengths and concurrency are at least 1");
+  }
+}

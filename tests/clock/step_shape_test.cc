@@ -110,6 +110,14 @@ TEST_CASE("law: what was written as shapes is read back of a result as it was") 
   }));
 }
 
+TEST_CASE("edge: of a result that says nothing of its spread there is none") {
+  for (const char* ranks : {"[]", "[3]", "7", R"([{"latency_us": 3}])", R"([{"latency_us": {}}])"}) {
+    CAPTURE(ranks);
+    const std::string text = R"([{"requests": [{"query_len": 1, "kv_len": 5}], "median_us": 5, "ranks": )";
+    CHECK(parse_forward(text + ranks + "}]", "forward.json").at(0).spread_percent == 0);
+  }
+}
+
 TEST_CASE("law: the batch of a shape has the tokens of its parts, and samples nothing") {
   CHECK(rc::check([] {
     std::vector<ShapePart> parts;
@@ -148,7 +156,9 @@ TEST_CASE("edge: a result that is none is refused with its case and key") {
   CHECK(refusal_of(of(good, time)) == "taken");
   CHECK(refusal_of(of(good, "")).starts_with("forward.json: case 1: median_us: is no number"));
   CHECK(refusal_of(of(good, R"(, "median_us": 0)")).starts_with("forward.json: case 1: median_us: is not above 0"));
-  CHECK(refusal_of(of("", time)).starts_with("forward.json: case 1: requests: is no list"));
+  for (const char* requests : {R"("requests": [], )", R"("requests": 7, )", ""})
+    CHECK(refusal_of(std::string("[{") + requests + R"("median_us": 5}])")
+              .starts_with("forward.json: case 1: requests: is no list"));
   CHECK(refusal_of(of(R"({"query_len": 6, "kv_len": 5})", time)).starts_with("forward.json: case 1: kv_len"));
   CHECK(refusal_of(of(R"({"query_len": 1, "kv_len": 1e3})", time)).starts_with("forward.json: case 1: kv_len"));
   CHECK(refusal_of(of(R"({"query_len": 1, "kv_len": 5, "num_draft_tokens": 1})", time))

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engines/llama_cpp/rules.h"
 #include "engines/sglang/rules.h"
 #include "engines/tensorrt_llm/rules.h"
 #include "engines/vllm/rules.h"
@@ -29,6 +30,11 @@ EngineSpec spec_of(const EngineRules& rules) {
 ServeCommand serve(const ModelSpec& model, const EngineSpec& engine, const std::vector<EngineSetting>& settings = {}) {
   const SchedulerSettings scheduler;
   return serve_command({model, engine, limits, scheduler, make_plan(model, engine, limits), settings});
+}
+
+bool has_own_flag(const EngineSpec& engine, const std::string& flag) {
+  const std::vector<EngineSetting> settings = own_settings(engine);
+  return std::any_of(settings.begin(), settings.end(), [&](const EngineSetting& one) { return one.flag == flag; });
 }
 
 std::string mode_flag(const EngineRules& rules) {
@@ -89,4 +95,34 @@ TEST_CASE("edge: that leaves are pruned as before a fix is said beside the comma
   CHECK_FALSE(says_so());
   engine.own.set(group_key::prunes_stale_leaves, true);
   CHECK(says_so());
+}
+
+TEST_CASE("golden: what of a scenario follows from the machine is named beside the command line of vLLM") {
+  EngineSpec engine = spec_of(rules_of_vllm_0_33);
+  engine.concurrent_batches = 1;
+  const std::vector<std::string> beside = serve(qwen35_397b(), engine).beside;
+  CHECK(std::count(beside.begin(), beside.end(),
+                   "No flag says engine.concurrent_batches: it follows from the machine, its backends and the "
+                   "build.") == 1);
+}
+
+TEST_CASE("golden: where nothing shall be found again llama.cpp is told to keep no checkpoint and no prompt") {
+  EngineSpec engine = spec_of(rules_of_llama_cpp);
+  CHECK(has_own_flag(engine, "--ctx-checkpoints 32"));
+  CHECK(has_own_flag(engine, "--cache-ram 8192"));
+  engine.cache_mode = CacheMode::none;
+  CHECK(has_own_flag(engine, "--ctx-checkpoints 0"));
+  CHECK(has_own_flag(engine, "--cache-ram 0"));
+}
+
+TEST_CASE("golden: of the places at which states are kept TensorRT-LLM is told those alone that were given") {
+  EngineSpec engine = spec_of(rules_of_tensorrt_llm);
+  const std::size_t without = own_settings(engine).size();
+  engine.own.set(group_key::offsets_from_start, {512, 1000});
+  CHECK(own_settings(engine).size() == without + 1);
+  CHECK(has_own_flag(engine, "additional_snapshot_offsets_from_start: [512, 1000]"));
+  engine.own.set(group_key::offsets_from_start, {});
+  engine.own.set(group_key::offsets_from_end, {0});
+  CHECK(own_settings(engine).size() == without + 1);
+  CHECK(has_own_flag(engine, "additional_snapshot_offsets_from_end: [0]"));
 }

@@ -90,6 +90,13 @@ TEST_CASE("edge: a search that runs out of nodes says unknown, never no") {
   CHECK((longer.reachable != Answer::no && (longer.reachable == Answer::unknown || proves(longer, terms, target))));
 }
 
+TEST_CASE("edge: of two values as far from their share as each other the larger one is tried first") {
+  // 44 of at most 4 + 50 + 24 leaves one 12 as the share of its row. 44 - 12 = 32 is none of the tens with or without
+  // a 4; 44 - 24 = 20 is one, and so is 44 - 0 = 4 + 40.
+  const std::vector<BoundedTerm> terms{{4, 1}, {10, 5}, {12, 2}};
+  CHECK(find_bounded_sum(terms, 44).x == std::vector<std::int64_t>{0, 2, 2});
+}
+
 TEST_CASE("edge: sums past 64 bits and negative terms are refused") {
   constexpr std::int64_t big = std::numeric_limits<std::int64_t>::max() / 2;
   CHECK_THROWS_AS(find_bounded_sum(std::vector<BoundedTerm>{{big, 2}, {big - 1, 1}}, 5), InputError);

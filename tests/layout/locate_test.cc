@@ -50,6 +50,9 @@ TEST_CASE("edge: axes that interleave are searched, and a layout without an elem
   CHECK(!locate(knit, 5));
   CHECK(!locate(Layout({{"a", 0, 4}}), 0));
   CHECK(locate(Layout(), 0)->index.empty());
+  // A single element ends behind its last place.
+  CHECK(locate(Layout(), 3, 4)->rest == 3);
+  CHECK(!locate(Layout(), 4, 4));
 }
 
 }  // namespace

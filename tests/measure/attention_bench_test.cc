@@ -41,6 +41,7 @@ TEST_CASE("law: every backend is checked, timed and measured beside the machine"
     CHECK(result.bytes_per_second == doctest::Approx(static_cast<double>(result.kv_bytes) / result.best_seconds));
     CHECK(result.read_bytes_per_second > 0);
     CHECK(result.peak_flops_per_second > 0);
+    CHECK(std::isfinite(result.peak_flops_per_second));
     CHECK(result.roofline_seconds() == doctest::Approx(std::max(
         result.flops_per_second * result.best_seconds / result.peak_flops_per_second,
         static_cast<double>(result.kv_bytes) / result.read_bytes_per_second)));

@@ -8,6 +8,8 @@
 
 #include "base/convert.h"
 #include "base/error.h"
+#include "tests/planner/at_32k.h"
+#include "tests/planner/packed_engine.h"
 
 namespace hybridkv::test {
 namespace {
@@ -104,6 +106,24 @@ TEST_CASE("law: the budget gets back what a batch was charged, and refuses befor
   CHECK(budget.charged_bytes() == 0);
   CHECK_THROWS_AS(AttentionWorkload(small("1000q1s100k"), budget), ResourceError);
   CHECK(budget.charged_bytes() == 0);
+}
+
+TEST_CASE("edge: one query head is timed like many, none that a model says cannot be") {
+  ResidentBudget budget(1 << 20);
+  AttentionWorkloadSpec spec = small("q1");
+  spec.query_heads = spec.kv_heads = 1;
+  CHECK(AttentionWorkload(spec, budget).kv_bytes() == 16 * 2);  // of one token 2 * 8 channels of 2 bytes
+  const auto planned = [](std::int64_t query_heads) {
+    ModelSpec model;
+    LayerSpec layer;
+    layer.attention = testing::full_attention(1, 64, query_heads);
+    model.layers.assign(2, layer);
+    EngineSpec engine = testing::packed_engine(1);
+    engine.tensor_parallel = 1;
+    return workload_of(make_plan(model, engine, testing::at_32k), {});
+  };
+  CHECK(planned(1).query_heads == 1);
+  CHECK_THROWS_WITH_AS(planned(0), doctest::Contains("the model does not say how many query heads it has"), SpecError);
 }
 
 TEST_CASE("edge: sizes that contradict each other") {

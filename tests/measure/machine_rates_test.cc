@@ -59,6 +59,8 @@ TEST_CASE("law: a machine computes by the instructions of its fastest path, and 
   for (const MachineRates::Read& read : rates.reads) CHECK(read.bytes_per_second > 0);
   CHECK(rates.reads.back().level == MemoryLevel::memory);
   CHECK(rates.reads.back().threads == 2);
+  // Half a gibibyte at most, however large the caches are that it has to be more than.
+  CHECK(rates.reads.back().bytes <= 1 << 29);
 }
 
 TEST_CASE("edge: where there is no room for a buffer the level is left out, and the rest is measured") {

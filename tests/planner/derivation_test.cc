@@ -73,6 +73,25 @@ TEST_CASE("golden: how many requests run beside a radix tree is derived, by its 
   CHECK(trees > 5);
 }
 
+TEST_CASE("golden: grains stand in the rule of what lies beyond the memory only where ids are counted by them") {
+  int by_grains = 0, otherwise = 0;
+  for (const DerivedCase& one : derived_cases()) {
+    const CachePlan plan = derived_plans(one).plans.front();
+    if (!plan.pool_groups) continue;
+    CAPTURE(one.name);
+    const auto beyond = std::find_if(plan.derivation.begin(), plan.derivation.end(), [](const Decision& decision) {
+      return decision.result.symbol == "bytes beyond the memory";
+    });
+    REQUIRE(beyond != plan.derivation.end());
+    // The first manager counts no grains, and neither does who says how many ids there are.
+    const bool has_grains = !plan.pool_groups->first_manager && !one.engine.num_blocks;
+    CHECK(beyond->rule == (has_grains ? "grains * grain - memory" : "what the ids take beyond it"));
+    ++(has_grains ? by_grains : otherwise);
+  }
+  CHECK(by_grains > 0);
+  CHECK(otherwise == 2);
+}
+
 TEST_CASE("golden: ranks that share tokens stand in the rules of a plan that has them, and in no other") {
   for (const DerivedCase& one : derived_cases()) {
     CAPTURE(one.name);

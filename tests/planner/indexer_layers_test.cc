@@ -87,6 +87,13 @@ TEST_CASE("golden: the same beside the pages of rules without one allocation") {
   REQUIRE(plan.extras.size() == 1);
   CHECK(plan.extras[0].what == "indexer, 256 bytes a token and layer");
   CHECK(plan.extras[0].bytes_per_block == 57 * 256 * plan.specs[0].block_size_tokens);
+  // In the rule of what an id costs they stand behind the pools, counted from 0 as everything is.
+  const auto id = std::find_if(plan.derivation.begin(), plan.derivation.end(), [](const Decision& decision) {
+    return decision.result.symbol == "bytes of a block id";
+  });
+  REQUIRE(id != plan.derivation.end());
+  CHECK(id->rule == "bytes = g * P + extra 0");
+  CHECK(id->inputs.back() == Term{"extra 0", plan.extras[0].bytes_per_block, "bytes"});
 }
 
 TEST_CASE("golden: 16 tokens share an entry of 132 bytes") {
@@ -152,6 +159,21 @@ TEST_CASE("edge: a model has one indexer where all layers that see every token h
   ModelSpec two = testing::glm_flash();
   two.layers[7].attention->indexer = IndexerSpec{132, 16};
   CHECK_FALSE(has_one_indexer(two));
+}
+
+TEST_CASE("golden: layers behind the model have the indexer of its MTP layer, else of its first layer that sees all") {
+  ModelSpec model;
+  model.layers = {{std::nullopt, testing::qwen_gdn(1, 1)},
+                  {testing::sliding_attention(2, 8, 64), std::nullopt},
+                  {testing::full_attention(2, 8), std::nullopt},
+                  {testing::full_attention(2, 8), std::nullopt}};
+  model.layers[2].attention->indexer = IndexerSpec{132, 16};
+  model.layers[3].attention->indexer = IndexerSpec{33, 1};
+  CHECK(indexer_of(model, 4) == IndexerSpec{132, 16});
+  model.mtp = testing::full_attention(2, 8);
+  CHECK_FALSE(indexer_of(model, 4).has_value());
+  model.mtp->indexer = IndexerSpec{64, 1};
+  CHECK(indexer_of(model, 4) == IndexerSpec{64, 1});
 }
 
 TEST_CASE("edge: a layer with a window has no indexer") {

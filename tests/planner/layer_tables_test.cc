@@ -66,6 +66,12 @@ TEST_CASE("golden: layers that come in pairs of two sizes are spread evenly, and
   CHECK(sizes_of(mixed_tables(odd, {100, 100, 3})) == Sizes{{9}, {9}, {8}, {8}, {11, 11}});
 }
 
+TEST_CASE("golden: of repeats that leave equally few places empty tables take the larger") {
+  // 3 pairs beside 8 windows: r = 3 leaves one place of 3 * 3 windows empty, r = 4 one of the pairs' own, 5 to 8 more.
+  const std::vector<SpecPlan> specs{spec_of_layers(0, 8, 128), spec_of_layers(1, 3), spec_of_layers(2, 3)};
+  CHECK(sizes_of(mixed_tables(specs, {100, 100, 3})) == Sizes{{4}, {4}, {3, 3}});
+}
+
 TEST_CASE("golden: windows count as states where no layers come in pairs") {
   const std::vector<SpecPlan> specs{spec_of_layers(0, 3, 128), spec_of_layers(1, 7), spec_of_layers(2, 1)};
   CHECK(sizes_of(mixed_tables(specs, {200, 100, 50})) == Sizes{{3}, {7, 1}});

@@ -93,6 +93,21 @@ TEST_CASE("law: a padded model is planned as one that has those heads, and the o
   }));
 }
 
+TEST_CASE("golden: KV heads that ranks cannot share are counted as whole ones of each rank, one at least") {
+  const auto counted = [](std::int64_t kv_heads, std::int64_t ranks_of_model) {
+    LayerSet set;
+    set.attention = full_attention(kv_heads, 64, 4 * kv_heads);
+    return with_counted_heads(set, ranks_of_model).attention->kv_heads;
+  };
+  CHECK(counted(7, 3) == 2 * 3);
+  CHECK(counted(6, 4) == 1 * 4);
+  CHECK(counted(4, 3) == 1 * 3);
+  CHECK(counted(3, 8) == 1 * 8);
+  // Ranks share eight, and of two each is held by four.
+  CHECK(counted(8, 4) == 8);
+  CHECK(counted(2, 8) == 2);
+}
+
 TEST_CASE("edge: where the memory is too little for any number of ranks, the refusal says so and names none") {
   const EngineSpec engine{.tensor_parallel = ranks, .memory_bytes = 1 << 20};
   CHECK_THROWS_WITH_AS(make_plan(model_with(32, 2, 16, 48), engine, {.max_model_lens = {8192}}),

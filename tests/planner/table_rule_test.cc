@@ -66,6 +66,16 @@ TEST_CASE("law: the longest request in so many entries takes no more of them, on
         }
 }
 
+TEST_CASE("golden: a checkpoint takes an entry with the last token of its block, not with the first") {
+  // The running state, two drafts, and a checkpoint at every 16 tokens.
+  const TableRule rule = table_of_checkpoints(16, 2);
+  CHECK(table_entries(rule, 15) == 3);
+  CHECK(table_entries(rule, 16) == 4);
+  CHECK(longest_in_entries(rule, 2) == 0);
+  CHECK(longest_in_entries(rule, 3) == 15);
+  CHECK(longest_in_entries(rule, 4) == 31);
+}
+
 TEST_CASE("golden: what mechanisms of other engines keep of states") {
   Arrangement tree = plan_with(CacheMode::align, 3);
   tree.tree_pools.emplace().split.state_slots_per_request = 4;

@@ -211,9 +211,24 @@ TEST_CASE("edge: what one of these engines is not told is refused, with the key 
   engine.strategy = Strategy::dual_pool;
   CHECK(refusal(engine).find("engine.strategy: TensorRT-LLM has no dual_pool; its strategy is pool_groups") == 0);
   ModelSpec windows = qwen35_397b();
-  windows.layers[3].attention = sliding_attention(2, 256, 4096);
-  CHECK(refusal(read_engine(&rules_of_tensorrt_llm), windows).find("engine.release: pools of") == 0);
-  CHECK(refusal(read_engine(&rules_of_llama_cpp), windows) == "accepted");
+  for (const std::int64_t window : {4096, 1}) {
+    windows.layers[3].attention = sliding_attention(2, 256, window);
+    CHECK(refusal(read_engine(&rules_of_tensorrt_llm), windows).find("engine.release: pools of") == 0);
+    CHECK(refusal(read_engine(&rules_of_llama_cpp), windows) == "accepted");
+  }
+}
+
+TEST_CASE("golden: rows of K and V of one length stand as a pair, of two lengths one behind the other") {
+  EngineSpec engine = read_engine(&rules_of_llama_cpp);
+  engine.own.set(row_key::cache_type_k, CellType::q8_0);
+  // A head of 256 elements: 8 blocks of 34 bytes in q8_0, 512 bytes in f16.
+  const auto attention = [&] { return source_only_plan(engine).specs[1].attention.value(); };
+  CHECK(attention().head_size_k == 8 * 34);
+  CHECK(attention().head_size_v == 512);
+  CHECK(attention().form == BackendForm::diff_kv);
+  engine.own.set(row_key::cache_type_v, CellType::q8_0);
+  CHECK(attention().head_size_v == 8 * 34);
+  CHECK(attention().form == BackendForm::paged);
 }
 
 TEST_CASE("rule: what is not known exactly of llama.cpp is said with every plan") {

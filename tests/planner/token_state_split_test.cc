@@ -198,6 +198,11 @@ TEST_CASE("edge: what the engine refuses to start with") {
   inputs.max_mamba_cache_size = 4;
   CHECK(refused_path(inputs) == "engine.memory");  // a request takes 5
   inputs = qwen_397b();
+  inputs.radix_cache = false;
+  inputs.state_slots_per_request = 1;
+  inputs.max_running_requests = 1;  // a single slot is enough where nothing is kept for others
+  CHECK(refused_path(inputs) == "accepted");
+  inputs = qwen_397b();
   inputs.draft_tokens = 4;
   CHECK(refused_path(inputs) == "engine.max_running_requests");
   CHECK_THROWS_AS(state_slots_per_request({.strategy = TreeStrategy::extra_buffer_lazy, .overlap_schedule = false}),

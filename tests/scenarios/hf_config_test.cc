@@ -258,12 +258,41 @@ TEST_CASE("golden: layers that share K and V, an index, or have heads of their o
         "layers: \"ab\"\n");
 }
 
+TEST_CASE("golden: keys of an indexer of blocks are in bf16, one head of them unless a field says more") {
+  const auto entry_of = [](const std::string& fields) {
+    const std::string config =
+        "{\"model_type\": \"my_own\", \"dtype\": \"bfloat16\", \"layer_types\": [\"indexed_attention\"], "
+        "\"num_attention_heads\": 8, \"head_dim\": 64, \"index_head_dim\": 64" + fields + "}";
+    const YamlNode model = import_hf_config(parse_json(config, {"config.json", "", {}}), "x", "config.json");
+    return model.find("kinds")->find("i")->find("indexer_bytes_per_entry")->text;
+  };
+  CHECK(entry_of("") == "68");  // 8 bits a channel and a scale of 4 bytes
+  CHECK(entry_of(", \"index_block_size\": 128") == "128");
+  CHECK(entry_of(", \"index_block_size\": 128, \"indexer_kv_heads\": 2") == "256");
+}
+
+TEST_CASE("golden: an embedding of n-grams is a convolution over all streams with taps some tokens apart") {
+  // Qwen4 by its class: 4 streams of 2048 channels; 4 taps 3 tokens apart reach over 3 * 3 + 1 tokens.
+  const std::string config =
+      "{\"model_type\": \"qwen4_exp_text\", \"dtype\": \"bfloat16\", \"layer_types\": [\"linear_attention\", "
+      "\"linear_attention\"], \"ple_layer_ids\": [0, 1]}";
+  const std::string yaml =
+      model_yaml(import_hf_config(parse_json(config, {"config.json", "", {}}), "x", "config.json"));
+  CHECK(yaml.find("  e: {type: short_conv, channels: 8192, conv_kernel: 10, replicated: true}\n") != std::string::npos);
+  CHECK(yaml.find("\nauxiliary: ee\n") != std::string::npos);
+}
+
 TEST_CASE("golden: a config read as another class") {
   const std::string config = "{\"model_type\": \"my_own\", \"dtype\": \"bfloat16\", \"num_hidden_layers\": 4}";
   const YamlNode root = parse_json(config, {"config.json", "", {}});
   const std::string yaml = model_yaml(import_hf_config(root, "x", "config.json", {}, "qwen3_next"));
   CHECK(yaml.find("m: {type: gdn, key_heads: 16, value_heads: 32, key_head_dim: 128") != std::string::npos);
   CHECK(yaml.find("layers: \"mmma\"") != std::string::npos);
+  // What its own class says is forgotten: a llama has 32 heads of 128.
+  const std::string known = "{\"model_type\": \"llama\", \"dtype\": \"bfloat16\", \"num_hidden_layers\": 4}";
+  const std::string of_llama = model_yaml(
+      import_hf_config(parse_json(known, {"config.json", "", {}}), "x", "config.json", {}, "qwen3_next"));
+  CHECK(of_llama.substr(of_llama.find("kinds:")) == yaml.substr(yaml.find("kinds:")));
   CHECK(error_of([&] { import_hf_config(root, "x", "config.json", {}, "qwen3_nexd"); }) ==
         "'qwen3_nexd' is no class of transformers 5.23.0; did you mean 'qwen3_next' or 'qwen4_exp'?");
 }

@@ -44,6 +44,14 @@ std::string kimi(const std::string& field) {
                         "\"short_conv_kernel_size\": 4" + field + "}}");
 }
 
+/// In the spelling of Transformers 5.23, of no class that has defaults.
+std::string spelled_anew(const std::string& field) {
+  return recurrent_kind("{\"model_type\": \"my_own\", \"dtype\": \"bfloat16\", \"num_hidden_layers\": 2, "
+                        "\"layer_types\": [\"linear_attention\", \"full_attention\"], \"num_attention_heads\": 2, "
+                        "\"head_dim\": 8, \"linear_num_heads\": 2, \"linear_head_dim\": 8, "
+                        "\"linear_conv_kernel_dim\": 4" + field + "}");
+}
+
 TEST_CASE("golden: beta of Olmo-hybrid is doubled unless the config forbids negative eigenvalues") {
   const std::string plain =
       "{type: gdn, key_heads: 2, value_heads: 2, key_head_dim: 8, value_head_dim: 8, conv_kernel: 4";
@@ -61,6 +69,8 @@ TEST_CASE(
   CHECK(kimi("") == plain + "}");
   CHECK(kimi(", \"gate_lower_bound\": null") == plain + "}");
   CHECK(kimi(", \"gate_lower_bound\": -5.0") == plain + ", log_decay_limit: 5}");
+  CHECK(spelled_anew("") == plain + "}");
+  CHECK(spelled_anew(", \"linear_lower_bound\": -2.5") == plain + ", log_decay_limit: 2.5}");
 }
 
 TEST_CASE("edge: bounds that bound nothing and flags that are none are refused at their place") {

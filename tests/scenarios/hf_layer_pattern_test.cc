@@ -80,6 +80,10 @@ TEST_CASE("golden: what the class of the model_type says where the config is sil
   CHECK(layers_of("{\"model_type\": \"t5\", \"num_layers\": 9, \"num_decoder_layers\": 2}") == "aa");
   CHECK(layers_of("{\"model_type\": \"longcat_flash\", \"num_layers\": 2}") == "aaaa");
   CHECK(layers_of("{\"model_type\": \"gemma3\"}").size() == 26);
+  for (const std::string type : {"rwkv", "rwkv5", "rwkv6", "rwkv7", "xlstm"}) {
+    CAPTURE(type);
+    CHECK(layers_of("{\"model_type\": \"" + type + "\", \"num_hidden_layers\": 2}") == "mm");
+  }
   CHECK(declared_error("{\"model_type\": \"dots3_note_text\", \"num_hidden_layers\": 5}") ==
         "config.json: field 'layer_types' is missing: the kind of each layer; looked for layer_types at the top");
 }

@@ -107,6 +107,17 @@ TEST_CASE("golden: an xLSTM has the parameters that its publisher counts") {
   CHECK(xlstm.layers[0].counts[ParameterPart::dense] == 32 * 3 * 4096 * std::int64_t{10'944});
 }
 
+TEST_CASE("edge: of an xLSTM only those channels of its heads count that a field gives it") {
+  const auto recurrent = [](const std::string& field) {
+    return parameters_in("{\"hidden_size\": 64, \"vocab_size\": 100, \"num_heads\": 4, \"num_attention_heads\": 4, "
+                         "\"intermediate_size\": 128" + field + "}", "m: {type: xlstm}", "m2")
+        .layers[0].counts[ParameterPart::recurrent];
+  };
+  // Queries and keys of as many channels as the hidden state; values, their gate, the output and a norm.
+  CHECK(recurrent(", \"qk_dim_factor\": 1.0") - recurrent("") == 2 * 2 * 64 * 64);
+  CHECK(recurrent(", \"v_dim_factor\": 1.0") - recurrent("") == 2 * (3 * 64 * 64 + 64));
+}
+
 TEST_CASE("golden: Falcon-Mamba has what its publisher counts, and Jamba norms inside the same layers") {
   const ModelParameters falcon =
       parameters_of(HYBRIDKV_TEST_DATA "/scenarios/configs/Falcon-Mamba-7B.json", "m: {type: mamba1}", "m64");
@@ -164,6 +175,45 @@ TEST_CASE("edge: biases of MLPs make no shared expert where there is none") {
   CHECK(shared("") == 0);
   // Of one: three matrices, biases of gate and input, and that of the output.
   CHECK(shared(", \"n_shared_experts\": 1") == 2 * (3 * 64 * 16 + 2 * 16 + 64));
+}
+
+TEST_CASE("golden: a list says of each layer whether it has experts") {
+  const ModelParameters counted = parameters_in(
+      R"({"hidden_size": 64, "vocab_size": 100, "num_attention_heads": 8, "intermediate_size": 128, "num_experts": 4,
+          "num_experts_per_tok": 2, "moe_intermediate_size": 16, "moe_layer_freq": [0, 1, 1]})",
+      full, "a3");
+  CHECK(counted.layers[0].counts[ParameterPart::dense] == 3 * 64 * 128);
+  CHECK(counted.layers[0].counts[ParameterPart::routed_experts] == 2 * 4 * 3 * 64 * 16);
+}
+
+TEST_CASE("golden: layers with a window have the heads that the config gives such layers, chunks have not") {
+  const ModelParameters counted = parameters_in(
+      R"({"hidden_size": 64, "vocab_size": 100, "num_attention_heads": 8, "num_key_value_heads": 4,
+          "swa_num_key_value_heads": 2, "intermediate_size": 128})",
+      full + ", w: {type: sliding_window}, c: {type: chunked_local, window_tokens: 8}", "wac");
+  REQUIRE(counted.layers.size() == 3);
+  // K and V of heads of 8 channels, from a hidden state of 64.
+  CHECK(counted.layers[0].counts[ParameterPart::keys_values] == 2 * (8 + 8) * 64);
+  CHECK(counted.layers[1].counts[ParameterPart::keys_values] == 4 * (8 + 8) * 64);
+  CHECK(counted.layers[2].counts[ParameterPart::keys_values] == 4 * (8 + 8) * 64);
+}
+
+TEST_CASE("golden: RecurrentGemma counts the gate and the value of its MLP together") {
+  const ModelParameters counted = parameters_in(
+      R"({"model_type": "recurrent_gemma", "hidden_size": 64, "vocab_size": 100, "num_attention_heads": 8,
+          "intermediate_size": 128})",
+      "w: {type: sliding_window}", "w2");
+  // Each is 64 wide: three matrices, the biases of gate and input, and that of the output.
+  CHECK(counted.layers[0].counts[ParameterPart::dense] == 2 * (3 * 64 * 64 + 2 * 64 + 64));
+}
+
+TEST_CASE("edge: where no field says the width of Zamba2's MLP it is four hidden states, for the adapters too") {
+  const ModelParameters counted = parameters_in(
+      R"({"model_type": "zamba2", "hidden_size": 64, "vocab_size": 100, "num_attention_heads": 8, "n_mamba_heads": 8,
+          "adapter_rank": 4})",
+      full + ", m: {type: mamba2}", "(a+m)(a+m)");
+  // Both uses have a square matrix and adapters of rank 4 onto gate and input of 256; they share one MLP.
+  CHECK(counted.layers[0].counts[ParameterPart::dense] == 2 * (64 * 64 + 4 * (64 + 2 * 256)) + 3 * 64 * 256);
 }
 
 TEST_CASE("golden: experts narrower than their layers stand between projections") {

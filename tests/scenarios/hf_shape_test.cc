@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
 
 #include "scenarios/json_tree.h"
@@ -18,7 +19,21 @@ std::int64_t heads_of(const std::string& config, std::int64_t layer, bool is_win
   return shape.of_layer(layer, 4, is_windowed).number({"num_attention_heads"});
 }
 
+std::optional<std::int64_t> count_of(const std::string& value) {
+  return hf_count(*parse_json("{\"size\": " + value + "}", {"config.json", "", {}}).find("size"));
+}
+
 }  // namespace
+
+TEST_CASE("edge: a size is a whole number from 0 to a billion, perhaps written as a decimal") {
+  CHECK(count_of("0") == 0);
+  CHECK(count_of("12.0") == 12);
+  CHECK(count_of("1000000000") == 1'000'000'000);
+  for (const char* const none : {"-1", "12.5", "1000000001", "true", "\"12\"", "[12]"}) {
+    CAPTURE(none);
+    CHECK_FALSE(count_of(none).has_value());
+  }
+}
 
 TEST_CASE("golden: a layer has the sizes that the config says of it alone") {
   const std::string config = R"({"num_attention_heads": 8, "per_layer_config": {"02": {"num_attention_heads": 4}}})";

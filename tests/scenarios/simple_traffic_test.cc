@@ -13,6 +13,8 @@ TEST_CASE("golden: prompts of one length as a trace and in words") {
   const SimpleTraffic parted{.prompt_tokens = 370, .shared_prefix_tokens = 100};
   CHECK(traffic_yaml(parted, 40) ==
         "{prompts: [{tokens: 370}, {tokens: 370, variants: 39, shared_tokens: 100}]}");
+  CHECK(traffic_yaml(parted, 2) ==
+        "{prompts: [{tokens: 370}, {tokens: 370, variants: 1, shared_tokens: 100}]}");
   CHECK(traffic_yaml(parted, 1) == "{prompts: [{tokens: 370}]}");
   CHECK(traffic_text(parted) == "prompts of 370 tokens that share the first 100");
   CHECK(traffic_text(SimpleTraffic()).empty());

@@ -74,6 +74,18 @@ TEST_CASE("edge: aliases do not nest deeper than lists may") {
         std::string::npos);
 }
 
+TEST_CASE("edge: an alias of an empty list nests and counts as the list itself does") {
+  const auto nested = [](int lists) {
+    return "a: &e []\nb: " + std::string(lists, '[') + "*e" + std::string(lists, ']') + "\n";
+  };
+  CHECK(error_of([&] { parsed_tree(nested(62)); }) == "no error");  // the mapping, 62 lists and the empty one
+  CHECK(error_of([&] { parsed_tree(nested(63)); }).find("more than 64 lists and mappings inside each other") !=
+        std::string::npos);
+  std::string many = "a: &e []\nb: [";
+  for (int i = 0; i < 100'000; ++i) many += "*e, ";
+  CHECK(error_of([&] { parsed_tree(many + "]\n"); }).find("more than 100000 values") != std::string::npos);
+}
+
 TEST_CASE("regression: text after a closed list is refused, where YAML::LoadAll never returns") {
   CHECK(error_of([] { parsed_tree("[1, 2], 3\n"); }).starts_with("t.yaml:1:"));
   CHECK(error_of([] { parsed_tree("{a: 1}, b\n"); }).starts_with("t.yaml:1:"));

@@ -185,6 +185,17 @@ TEST_CASE("edge: where all fits the bound, the schedule and endless memory are o
   CHECK(offline_schedule(paths, little, {1, 1, 1}, {.token_bytes = 3}, nothing).tokens == 0);
 }
 
+TEST_CASE("edge: memory that is filled to the byte needs no prices, a byte less does") {
+  // A unit and a state of the first prompt are kept for the second.
+  const ReusePaths paths = SmallTrace{.prompts = {{0}, {0}}}.paths();
+  const auto ceiling = [&](std::int64_t memory) {
+    return hit_ceiling(paths, {.memory_bytes = memory, .unit_bytes = 4, .state_bytes = 5});
+  };
+  CHECK(ceiling(9).tokens == 10);
+  CHECK(ceiling(9).evaluations == ceiling(1000).evaluations);
+  CHECK(ceiling(8).evaluations > ceiling(1000).evaluations);
+}
+
 TEST_CASE("rule: a schedule leaves running requests their own bytes, and states an arena of their own") {
   const SmallTrace trace{.prompts = {{0}, {1}, {0}}};
   const ReusePaths paths = trace.paths();

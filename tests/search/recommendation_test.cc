@@ -386,3 +386,21 @@ TEST_CASE("edge: requests that the engine refuses for their length are counted a
                        doctest::Contains("limits.max_model_len: 3,000 tokens: an engine refuses all 6"),
                        SpecError);
 }
+
+TEST_CASE("law: progress goes from no simulation to all of them, however few batches they are run in") {
+  RecommendSpec spec = qwen_397b(copies_of_prompt(370, 20));
+  spec.space = {.packs = {1, 5, 6}, .block_floors = {std::nullopt}, .modes = {CacheMode::align}};
+  spec.search = SearchKind::exhaustive;
+  std::vector<std::int64_t> done, totals;
+  spec.on_progress = [&](const RecommendProgress& at) {
+    if (at.what != "simulate") return;
+    done.push_back(at.done);
+    totals.push_back(at.total);
+  };
+  const Recommendation result = recommend(spec);
+  REQUIRE_FALSE(done.empty());
+  CHECK(done.front() == 0);
+  CHECK(std::is_sorted(done.begin(), done.end()));
+  CHECK(done.back() == result.simulations);
+  for (const std::int64_t total : totals) CHECK(total == result.simulations);
+}

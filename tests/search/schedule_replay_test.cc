@@ -131,3 +131,17 @@ TEST_CASE("rule: a prompt that no engine takes is left out, one that does not fi
   CHECK(stats.hit_tokens == 10);  // the last one, as what the first one left is still there
   CHECK(stats.missed_requests == 1);
 }
+
+TEST_CASE("edge: a request that found all that it needs of an arena runs though nothing of it is left") {
+  // The second arena has an id for each whole unit, none for the one token behind them: of its two ids the second
+  // request needs none but the two that it found. Of the first arena it takes one for that token.
+  const SmallTrace trace{.prompts = {{0, 1}, {0, 1}}, .tail = 1};
+  const ReusePaths paths = trace.paths();
+  const OfflineSchedule schedule{.units = {0, 2}, .tokens = 20};
+  ScheduledPools pools{.usable_ids = {3, 2}, .tokens = {{0, 1}, {1, 1}}, .states = {}, .running = {}};
+  pools.running = [](std::int64_t tokens) { return std::vector<std::int64_t>{(tokens + 9) / 10, tokens / 10}; };
+  ScheduleReplay replay(paths, schedule, pools, {});
+  replay.consume(trace.batch());
+  CHECK(replay.stats().hit_tokens == 20);
+  CHECK(replay.stats().missed_requests == 0);
+}

@@ -73,6 +73,21 @@ TEST_CASE("law: every index counts the same requests, tells of each once, and lo
   }
 }
 
+TEST_CASE("law: the longest request of every index is set from outside, and longer prompts are turned away") {
+  const TraceBatch batch = batch_of({{{1, 150}}, {{2, 60}}});
+  for (AnyCache cache : every_index()) {
+    CAPTURE(name_of(cache));
+    set_max_model_len(cache, 100);
+    CHECK(max_model_len_of(cache) == 100);
+    const std::unique_ptr<CacheReplay> replay = make_replay({.cache = cache});
+    replay->consume(batch);
+    replay->finish();
+    const ReplayResult result = replay->result();
+    CHECK(counts_of(result.index).too_long == 1);
+    CHECK(counts_of(result.index).ended() == 1);
+  }
+}
+
 TEST_CASE("law: by a clock a first token waits for what its prompt has on the host, at the stated rate") {
   // The second prompt sends the first to the host, where the third finds it.
   const TraceBatch batch = batch_of({{{1, 30}}, {{2, 40}}, {{1, 30}, {3, 5}}});

@@ -147,6 +147,14 @@ TEST_CASE("edge: K and V are evicted where attention has too little room") {
         expected(0, {{LossCause::block_tail, 2}, {LossCause::state_evicted, 4}}));
 }
 
+TEST_CASE("edge: the tail of a prompt that was there and was evicted is no tail of a block") {
+  CacheGeometry fine = attention_only(6);
+  fine.match_unit_tokens = 2;
+  // Of five blocks the first prompt has two, the second one, of three, takes the rest, the third one those two as well.
+  const std::vector<PromptSegments> prompts{{{1, 6}}, {{8, 12}}, {{9, 12}}, {{1, 6}, {2, 5}}};
+  CHECK(last_loss(fine, prompts) == expected(0, {{LossCause::kv_evicted, 6}}));
+}
+
 TEST_CASE("edge: one group lacks what another one holds") {
   const std::vector<PromptSegments> prompts{{{1, 6}}, {{2, 10}}, {{1, 6}, {3, 1}}};
   const ReuseLoss lacking = expected(0, {{LossCause::block_tail, 2}, {LossCause::other_group, 4}});

@@ -120,6 +120,9 @@ TEST_CASE("edge: a folder that lacks a file or contradicts itself is refused wit
                           std::vector<std::int64_t>{0, 4, 6, 5});
   write_npy<std::int64_t>(folder / "seq_lens.npy", std::vector<std::int64_t>{4}, std::vector<std::int64_t>{8, 8, 7, 5});
   CHECK_THROWS_WITH_AS(load_attention_case(folder), doctest::Contains("value 3 is 5"), InputError);
+  write_npy<std::int64_t>(folder / "query_lens.npy", std::vector<std::int64_t>{3}, std::vector<std::int64_t>{8, 4, 3});
+  CHECK_THROWS_WITH_AS(load_attention_case(folder),
+                       doctest::Contains("query_lens.npy: the shape is (3,), but (4,) is expected"), InputError);
 }
 
 TEST_CASE("edge: bit patterns need a dtype, case.json may be missing altogether") {

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
@@ -103,6 +105,25 @@ TEST_CASE("law: an exported layer has the output of every backend, each within r
         largest = std::max(largest, std::abs(output.values<float>()[i] - reference.values<double>()[i]));
       CHECK(largest < 1e-5);
     }
+  }
+}
+
+TEST_CASE("edge: an exported layer says of each backend whether it ran, and of one that declined why") {
+  const testing::ScratchFolder folder;
+  VerifySpec spec;
+  spec.export_folder = folder.path / "export";
+  CHECK(verify_plan(small_plan(2, CacheMode::align, DType::fp8_e4m3), spec).passed());
+  std::ifstream file(spec.export_folder / "layer_1" / "backends.json");
+  const auto backends = nlohmann::json::parse(file);
+  REQUIRE(backends.size() == compared_attention_backends.size());
+  for (const auto& backend : backends) {
+    CAPTURE(backend.dump());
+    // Elements of fp8 are kept with a scale, which paged does not read.
+    const bool declines = backend.at("name") == "paged";
+    CHECK(backend.at("ran") == !declines);
+    CHECK(backend.contains("reason") == declines);
+    if (declines)
+      CHECK(backend.at("reason").get<std::string>().starts_with("backend paged does not support scaled_kv"));
   }
 }
 

@@ -89,7 +89,7 @@ TEST_CASE("law: neighbouring scales differ by powers of two, so that one from an
     const std::int64_t stored = key_value_bytes(views[kept], attention).key.extent("channel");
     std::vector<float> values(static_cast<std::size_t>(decoded_channels(codec, stored)));
     std::vector<std::byte> row(static_cast<std::size_t>(stored * element_bytes(attention.dtype)));
-    float least = 1, most = 0;
+    float least = 1, most = 0, least_of_16 = 1;
     for (std::int64_t slot = 0; slot < 32; ++slot) {
       kv_row(bound.traffic, kept, false, slot, 0, row);
       decode_row(codec, attention.dtype, row.data(), values);
@@ -97,9 +97,16 @@ TEST_CASE("law: neighbouring scales differ by powers of two, so that one from an
       for (const float value : values) largest = std::max(largest, std::abs(value));
       least = std::min(least, largest);
       most = std::max(most, largest);
+      for (std::size_t first = 0; first + 16 <= values.size(); first += 16) {
+        float of_16 = 0;
+        for (std::size_t i = first; i < first + 16; ++i) of_16 = std::max(of_16, std::abs(values[i]));
+        least_of_16 = std::min(least_of_16, of_16);
+      }
     }
     // Values that are alike in every row come to 1.3 at most.
     CHECK(most > 3 * least);
+    // They are halved four times at most, so that the largest of 16 is never lost beside others.
+    CHECK(most < 64 * least_of_16);
   }
 }
 

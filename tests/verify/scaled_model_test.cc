@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <stdexcept>
+
 #include "tests/verify/forward/forward_models.h"
 
 namespace hybridkv {
@@ -69,6 +71,20 @@ TEST_CASE("edge: heads stay what the format of the cache can keep") {
         AttentionSpec{AttentionKind::full, 1, 1, 8, 9, 0});
   CHECK(attention({AttentionKind::mla, 32, 1, 576, 512, 0}, KvFormat::fp8_ds_mla) ==
         AttentionSpec{AttentionKind::mla, 2, 1, 576, 512, 0});
+}
+
+TEST_CASE("edge: a layer that reads another one keeps its own number of query heads for each KV head that it reads") {
+  ModelSpec model = testing::small_hybrid(GdnSpec{16, 64, 128, 128, 4}, DType::bf16,
+                                          {AttentionKind::full, 32, 2, 256, 256, 0});
+  model.layers.push_back({.shared = SharedKv{1, 64, std::nullopt}});
+  // Of two KV heads one is left: 64 / 2 queries read it, while the layer itself has 32 / 2.
+  const ModelSpec scaled = scaled_model(model, 16);
+  CHECK(scaled.layers.back().shared->query_heads == 32);
+  CHECK(scaled.layers[1].attention->query_heads == 16);
+}
+
+TEST_CASE("edge: a model is not enlarged") {
+  CHECK_THROWS_AS(scaled_model(testing::small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16), 0), std::logic_error);
 }
 
 TEST_CASE("edge: scale one is the model itself") {

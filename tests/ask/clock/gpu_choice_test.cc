@@ -17,15 +17,16 @@ using namespace hybridkv::testing;
 
 namespace {
 
-GpuChoiceQuestion question_at(double rate, std::vector<std::int64_t> gpus, const std::string& simulate = "") {
+GpuChoiceQuestion question_at(double rate, std::vector<std::int64_t> gpus, const std::string& simulate = "",
+                              const std::string& lengths = "32768") {
   GpuChoiceQuestion question{.timed = {.served = {.gpu = "H200"}, .limits = {.output_token = 0.02}, .rate = rate},
                          .gpus = std::move(gpus),
                          .ranks = {1},
                          .scenario_on = {}};
-  question.scenario_on = [simulate](std::int64_t ranks) {
+  question.scenario_on = [simulate, lengths](std::int64_t ranks) {
     Scenario scenario = read_scenario(parse_scenario(
         "model: Qwen3.5-4B\nengine: {release: vllm-0.33, memory: 20GiB, tensor_parallel: " + std::to_string(ranks) +
-            "}\nlimits: {max_model_len: 32768}\nsimulate: {" + simulate + "trace: {max_requests: 150}}\n",
+            "}\nlimits: {max_model_len: " + lengths + "}\nsimulate: {" + simulate + "trace: {max_requests: 150}}\n",
         "choice.yaml"));
     return RankedScenario{.scenario = scenario, .settings = {}, .words = {.scenario = "choice.yaml", .overrides = {},
                                                                           .values = {}, .replay = {}}};
@@ -47,6 +48,8 @@ TEST_CASE("golden: of those that hold the fewest are taken, and one fewer was tr
     return one.replicas + 1 == pick.replicas && !one.holds;
   }));
   CHECK(answer.most_rate.value() >= pick.rate);
+  // At twice the rate each would have what half as many have now, and one fewer has too much already.
+  CHECK(answer.most_rate.value() < 2 * pick.rate);
   CHECK(answer.share_if_slower <= good_share(pick.cached));
   const GpuChoice twice = choose_gpus(question_at(40, to_sixteen));
   CHECK((!twice.pick || twice.tried[*twice.pick].replicas > pick.replicas));
@@ -66,6 +69,14 @@ TEST_CASE("law: a replica's times are those of the whole trace as many times as 
                                          .rate = 20 / static_cast<double>(one.replicas)});
     CHECK(*simulate({scenario.simulate, caches, timed}).caches.front().times == one.cached);
   }
+}
+
+TEST_CASE("law: of several lengths GPUs are chosen for the longest, as if it stood alone") {
+  const GpuChoice alone = choose_gpus(question_at(20, {4, 8}));
+  const GpuChoice several = choose_gpus(question_at(20, {4, 8}, "", "[256, 32768]"));
+  REQUIRE(several.tried.size() == alone.tried.size());
+  // A cache for requests of 256 tokens would refuse most of them.
+  for (std::size_t i = 0; i < alone.tried.size(); ++i) CHECK(several.tried[i].cached == alone.tried[i].cached);
 }
 
 TEST_CASE("golden: of one number the rate is the highest of its digits that holds") {

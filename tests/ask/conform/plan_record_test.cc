@@ -3,10 +3,15 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "ask/conform/slot_record.h"
+#include "engines/llama_cpp/engine.h"
 #include "planner/plan.h"
+#include "scenarios/model_library.h"
 #include "scenarios/read.h"
 
 using namespace hybridkv;
@@ -47,4 +52,22 @@ TEST_CASE("golden: tensors are told by their layers, though groups of states sta
   CHECK_FALSE(std::is_sorted(grouped.begin(), grouped.end()));
   std::sort(grouped.begin(), grouped.end());
   CHECK(told == grouped);
+}
+
+TEST_CASE("law: what becomes of a prompt in slots follows from a rule of slots, a size of the plan from its decision") {
+  const ModelSpec& model = find_shipped_model("Qwen3.5-0.8B")->model;
+  EngineSpec engine = llama_cpp.conformance->grid(model).front();
+  engine.rules = llama_cpp.rules;
+  const CachePlan plan = make_plan(model, engine, {.max_model_lens = {32'768}});
+  for (const char* figure : {"saved", "loads", "found", "steps", "held"}) {
+    CAPTURE(figure);
+    const std::string name = std::string("replay.") + figure;
+    const std::optional<Decision> decision = decision_on(plan, std::string("replay[2].") + figure);
+    REQUIRE(decision);
+    CHECK(decision->result.symbol == name);
+    CHECK(decision->rule == slot_rule_on(name)->words);
+  }
+  REQUIRE(decision_on(plan, "slot_cells"));
+  CHECK(decision_on(plan, "slot_cells")->result.symbol == "cells of a sequence");
+  CHECK_FALSE(decision_on(plan, "replay[2].hits"));
 }

@@ -83,6 +83,15 @@ TEST_CASE("edge: a cache that no other policy orders has the curve of lru alone,
                        SpecError);
 }
 
+TEST_CASE("edge: of a longer made-up trace the first 3,000 requests are enough for a curve, and said") {
+  PlotInputs inputs = asked(std::int64_t{4} << 30);
+  inputs.simulate.trace.max_requests = 5000;
+  inputs.simulate.trace.synthetic.max_prompt_tokens = 2048;  // short ones, replayed in a second
+  const MemoryCurves curves = memory_curves(inputs);
+  CHECK(curves.trace.starts_with("3,000 made-up requests"));
+  CHECK(curves.found.front().back()->requests == 3000);
+}
+
 TEST_CASE("law: a tree and slots have a curve too, that of their replays at each memory") {
   for (const EngineRules* const rules : {&rules_of_sglang_0_5_23, &rules_of_llama_cpp}) {
     CAPTURE(rules->title);

@@ -65,6 +65,25 @@ TEST_CASE("law: a replayed point has the counters of simulate, whatever points i
   }
 }
 
+TEST_CASE("fault: of points that are replayed together one that cannot run is refused alone, first or last") {
+  // An open loop whose steps take no time has no times: what its driver is, a replay alone finds out.
+  for (const std::string costs : {"0.001, 0", "0, 0.001"}) {
+    CAPTURE(costs);
+    const ScenarioSweep sweep(small_file(
+        "", "simulate: {driver: open_loop, cost: {per_prefill_token: [" + costs + "], per_decode_step: 0}, "
+            "trace: {prompts: [{tokens: 3000, copies: 2}]}}\n"));
+    const std::vector<SweepPoint> points = all_points(sweep, {.simulate = true});
+    REQUIRE(points.size() == 2);
+    const bool first_runs = costs.starts_with("0.001");
+    const SweepPoint &runs = points[first_runs ? 0 : 1], &refused = points[first_runs ? 1 : 0];
+    CHECK(runs.status == PointStatus::ok);
+    CHECK(runs.stats.has_value());
+    CHECK(refused.status == PointStatus::impossible);
+    CHECK(refused.reason.starts_with("simulate.cost: the open loop needs seconds"));
+    CHECK_FALSE(refused.stats.has_value());
+  }
+}
+
 TEST_CASE("fault: a replay ends by what somebody who looks at it throws") {
   const ScenarioSweep sweep(small_file("", "simulate: {trace: {max_requests: 50000000}}\n"));
   struct Enough {};

@@ -111,6 +111,17 @@ TEST_CASE("golden: a GPU's memory, share and weights, with what is estimated and
   CHECK(boot(question).memory_bytes == budget.available_bytes + (std::int64_t{2} << 30));
 }
 
+TEST_CASE("rule: backends are those of the GPU, unless others are asked for") {
+  const auto profile = [](const char* engine) {
+    BootQuestion question = question_of("Qwen3.5-4B", engine, 32768);
+    question.gpu = GpuQuestion{.gpu = find_gpu("L4"), .weights_bytes = std::int64_t{8} << 30};
+    return boot(question).backend_profile;
+  };
+  // An L4 runs FlashAttention 2 and scans of Triton.
+  CHECK(profile("memory: 1 GiB") == BackendProfile::sm80);
+  CHECK(profile("memory: 1 GiB, backend_profile: sm90-flashinfer") == BackendProfile::sm90_flashinfer);
+}
+
 TEST_CASE("edge: weights that leave nothing, and memory for no request at all") {
   BootQuestion question = question_of("Qwen3.5-27B", "memory: 1 GiB", 32768);
   question.gpu = GpuQuestion{.gpu = find_gpu("L4"), .weights_bytes = std::int64_t{54} << 30};

@@ -188,6 +188,16 @@ TEST_CASE("edge: windows hold the tokens of a step, which a log without them lea
   CHECK_FALSE(answer_of(odd, "{engine: {max_num_batched_tokens: 8192}}").contradictions.empty());
 }
 
+TEST_CASE("edge: capacities of requests of one token say how many blocks there are, too") {
+  const DoctorAnswer answer = answer_of(
+      "LLM engine (v0.33.0) with config: model='Qwen/Qwen3.5-4B', max_seq_len=1, tensor_parallel_size=1, "
+      "enable_prefix_caching=True\nGPU KV cache size: 113 tokens\n");
+  CHECK(answer.explained.length == 1);
+  CHECK(answer.explained.is_complete());
+  // A block of tokens and six of states for each request of a token.
+  CHECK(answer.explained.num_blocks == 113 * 7);
+}
+
 TEST_CASE("edge: what the user says wins over the log") {
   const std::string text = log_text("vllm-0.33-sm90.txt");
   const DoctorAnswer june = answer_of(text, "{engine: {release: vllm-2026-06}}");

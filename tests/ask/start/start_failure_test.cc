@@ -59,6 +59,7 @@ TEST_CASE("golden: a request that is too long: needed, checked and estimated are
   CHECK(testing::contains(answer.failure->tries[0].command, "--available-memory 3.0 "));
   CHECK(testing::contains(answer.failure->tries[0].command, "--max-model-len 187968"));
   CHECK(testing::contains(answer.failure->tries[1].command, "--kv-dtype fp8_e4m3"));
+  CHECK(testing::contains(answer.failure->tries[1].command, "--max-model-len 262144"));  // as long as asked for
 }
 
 TEST_CASE("fault: each number of the failure that was changed is named") {
@@ -99,6 +100,16 @@ TEST_CASE("golden: memory that others hold, with the share that would do, and a 
   CHECK(answer.contradictions.empty());
   CHECK(has_contradiction(failure_of(with_text(failed, "72.78", "71.78")), "wanted_memory_gib 71.78 cannot be"));
   CHECK(has_contradiction(failure_of(with_text(failed, "(30.25/", "(75.25/")), "and they are not"));
+}
+
+TEST_CASE("edge: a product that is off by the last digit can be, as both sizes are rounded") {
+  const auto failed = [](const std::string& total) {
+    return failure_of(start_of_9b + "ValueError: Free memory on device cuda:0 (0.00/" + total +
+                      " GiB) on startup is less than desired GPU memory utilization (1.0, 0.01 GiB). Decrease\n");
+  };
+  // Sizes so small that the difference is the last digit exactly: no rounding of binary fractions decides.
+  CHECK(failed("0.02").contradictions.empty());
+  CHECK(has_contradiction(failed("0.03"), "wanted_memory_gib 0.01 cannot be"));
 }
 
 TEST_CASE("golden: no memory at all, with what the weights take, and a later start that went well") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/ask/asked.h"
 
@@ -134,4 +135,23 @@ TEST_CASE("edge: of a copy that begins pages before the one shown the part withi
     }
   }
   CHECK(shown > 0);
+}
+
+TEST_CASE("rule: of a page of several layers only what the other page has of them is shown") {
+  // Pages of one layer, whose neighbours lie at the same bytes of other pools, and pages of three.
+  const std::string_view one = "", three = "  attention_pack_size: 3\n";
+  for (const auto& [from, to] : {std::pair(one, three), std::pair(three, one)}) {
+    CAPTURE(std::string(from));
+    const TransferAnswer answer = pages_answer(from, to);
+    std::size_t shown = 0;
+    for (const TransferPages& pages : transfer_pages(answer)) {
+      if (pages.kind != "full_attention") continue;
+      CHECK(pages.from.layers.size() * pages.to.layers.size() == 3);
+      for (const PageRun& run : pages.runs) {
+        ++shown;
+        CHECK(answer.list.contents[static_cast<std::size_t>(run.content)].layer == 3);
+      }
+    }
+    CHECK(shown > 0);
+  }
 }

@@ -118,3 +118,17 @@ TEST_CASE("golden: heads outermost: the layers of a pack follow each other in on
   const RunDerivation& kv = derivation_of(answer, "kv");
   CHECK(kv.descriptors * 3 <= kv.runs_of_layers);
 }
+
+TEST_CASE("golden: of stages a tensor is explained by the first rank that has it, with the copies of that rank") {
+  // 24 layers on eight ranks: the first three have states alone, and K and V begin with layer 3 on the second rank.
+  const TransferAnswer answer =
+      transfer_answer("  release: vllm-0.33\n  pipeline_parallel: 8\n", "  release: vllm-0.33\n", 1500);
+  const RunDerivation& kv = derivation_of(answer, "kv");
+  CHECK(kv.from_rank == 1);
+  CHECK(kv.to_rank == 0);
+  CHECK(kv.layer == 3);
+  CHECK(kv.layers == 1);
+  // 1,500 tokens in three blocks of 576.
+  CHECK(kv.runs == 3);
+  CHECK(kv.descriptors == 3);
+}

@@ -36,6 +36,22 @@ TEST_CASE("rule: drafts are asked about where a layer attends to all tokens of t
   CHECK_FALSE(asks_of_drafts(whisper_large()));  // its layers attend to an encoder beside
 }
 
+TEST_CASE("rule: with an encoder steps are as long as the longest request, without one as the engine makes them") {
+  const auto step = [](const ModelSpec& model) {
+    return conform_settings_of_vllm(model).front().max_num_batched_tokens;
+  };
+  CHECK(step(qwen35_397b()) == EngineSpec{}.max_num_batched_tokens);
+  CHECK(step(whisper_large()) == 32'768);
+}
+
+TEST_CASE("rule: memory that does not hold one request is asked about too") {
+  const std::vector<EngineSpec> grid = conform_settings_of_vllm(qwen35_397b());
+  // One of 32,768 tokens takes more than 600 MiB on two ranks.
+  CHECK(std::count_if(grid.begin(), grid.end(), [](const EngineSpec& engine) {
+    return engine.memory_bytes < 600 * mib;
+  }) == 1);
+}
+
 TEST_CASE("law: every pack that a plug-in makes is asked about with nothing else changed") {
   const ModelSpec model = qwen35_397b();
   const std::vector<EngineSpec> built = conformance_of_vllm_0_33.built(model);
@@ -45,6 +61,16 @@ TEST_CASE("law: every pack that a plug-in makes is asked about with nothing else
     usual.attention_pack_size = pack;
     CHECK(std::count(built.begin(), built.end(), usual) == 1);
   }
+}
+
+TEST_CASE("rule: packs of one to five layers are asked about on two ranks too, and no others") {
+  std::multiset<std::int64_t> packs;
+  for (const EngineSpec& engine : conformance_of_vllm_0_33.built(qwen35_397b())) {
+    if (engine.tensor_parallel == 1) continue;
+    CHECK(engine.tensor_parallel == 2);
+    packs.insert(engine.attention_pack_size);
+  }
+  CHECK(packs == std::multiset<std::int64_t>{1, 2, 3, 4, 5});
 }
 
 TEST_CASE("law: half of the random settings leave the order of pages to the engine, the others say each there is") {

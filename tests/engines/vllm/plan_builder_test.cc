@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -107,6 +108,28 @@ TEST_CASE("law: cases of a package hold the plan's strides in six blocks, and at
     for (std::size_t layer = 0; layer < 15; ++layer)
       CHECK(out[layer * 3 * 16 * 256 + 7] == doctest::Approx(v[layer * 5 % 61 * 256 + 7]));
   }
+}
+
+TEST_CASE("golden: in cases of latents V is the front of every row of K") {
+  ModelSpec model;
+  LayerSpec layer;
+  layer.attention = latent_attention(512, 64);
+  model.layers.assign(4, layer);
+  const EngineSpec engine = packed_engine(1);
+  const CachePlan plan = make_plan(model, engine, at_32k);
+  const ScratchFolder scratch;
+  std::map<std::string, NpyArray> arrays;
+  for (const EmittedFile& file : emit_vllm_builder({plan, model, engine, "hybridkv emit", EmitParts::package, {}})) {
+    const std::string name = fs::path(file.path).filename().string();
+    if (name != "k.npy" && name != "v.npy") continue;
+    write_file(scratch.path / name, file.text);
+    arrays[name] = read_npy(scratch.path / name);
+  }
+  const auto keys = arrays.at("k.npy").values<float>(), values = arrays.at("v.npy").values<float>();
+  REQUIRE(keys.size() == 61 * (512 + 64));
+  REQUIRE(values.size() == 61 * 512);
+  for (std::int64_t row = 0; row < 61; ++row)
+    CHECK(std::equal(values.begin() + row * 512, values.begin() + (row + 1) * 512, keys.begin() + row * (512 + 64)));
 }
 
 TEST_CASE("golden: the README says which backends take order and blocks, and what the strides do to kernels") {

@@ -277,6 +277,35 @@ TEST_CASE("law: no line strikes through a number or a name, and none covers anot
     }
 }
 
+TEST_CASE("law: below a page every part has a tick where it begins, a short one where its number finds no room") {
+  EngineSpec engine;
+  engine.memory_bytes = 4 * gib;
+  const PlanSet set = make_plans(qwen_hybrid("many", 288, full_attention(2, 64), qwen_gdn(4, 8)), engine,
+                                 {.max_model_lens = {1024}}, std::vector<std::int64_t>{72});
+  const std::string svg = svg_of(set, set.plans[0], 830);
+  pugi::xml_document document;
+  REQUIRE(document.load_buffer(svg.data(), svg.size()));
+  std::set<double> bottoms;
+  std::size_t parts = 0, ticks = 0, short_ticks = 0;
+  for (const pugi::xml_node& rect : document.child("svg").children("rect"))
+    if (rect.attribute("class").value() == std::string("part")) {
+      bottoms.insert(rect.attribute("y").as_double() + rect.attribute("height").as_double());
+      ++parts;
+    }
+  for (const pugi::xml_node& line : document.child("svg").children("line")) {
+    const double from = line.attribute("y1").as_double(), length = line.attribute("y2").as_double() - from;
+    const bool upright = line.attribute("x1").as_double() == line.attribute("x2").as_double();
+    if (!upright || std::none_of(bottoms.begin(), bottoms.end(), [&](double y) { return std::abs(y - from) < 0.02; }))
+      continue;
+    ++ticks;
+    // One of three pixels, or one down to the letters of a number, the first row of which begins five below the page.
+    short_ticks += length < 5 ? 1 : 0;
+    CHECK((std::abs(length - 3) < 0.02 || length > 4.98));
+  }
+  CHECK(ticks == parts + bottoms.size());  // and one where the last part ends
+  CHECK(short_ticks > parts / 2);
+}
+
 TEST_CASE("edge: layers keep names above them when there are 36 or 72 a page; a hue says K or V, never whose") {
   EngineSpec engine;
   engine.memory_bytes = 4 * gib;

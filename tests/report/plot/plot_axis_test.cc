@@ -52,6 +52,12 @@ TEST_CASE("edge: no axis reaches below 0 for a flat line above it, nor shows -0"
   CHECK(below.ticks.back().label == "0");
 }
 
+TEST_CASE("edge: an axis that ends somewhere begins at 0 where there is nothing to show") {
+  const AxisScale nothing = axis_scale({.most = 1.5}, {}, 4);
+  CHECK(nothing.least == 0);
+  CHECK(nothing.most == 1.5);
+}
+
 TEST_CASE("golden: a logarithmic axis marks powers of two, or what it is told to") {
   CHECK(labels(axis_scale({.logarithmic = true}, std::vector<double>{3, 900}, 10)) ==
         Labels{"2", "4", "8", "16", "32", "64", "128", "256", "512", "1,024"});

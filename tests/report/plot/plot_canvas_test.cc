@@ -36,6 +36,19 @@ TEST_CASE("golden: facets share a row, the last of each column and the first of 
   CHECK(canvas.boxes[3].top > canvas.boxes[0].bottom);
 }
 
+TEST_CASE("edge: lines of a long legend are as high as fit beside the panel, and their letters no higher than a line") {
+  PlotPanel crowded = panel(1, "a layout");
+  crowded.series.resize(20, crowded.series.front());
+  // A panel is 214 high, and gnuplot leaves 1.2 lines free; it makes a line 1.5 * spacing as high as the letters.
+  const double line = 214 / 21.2;
+  const LegendSize size = legend_size(crowded);
+  CHECK(size.font == doctest::Approx(line / 1.05));
+  CHECK(1.5 * size.spacing * size.font == doctest::Approx(line));
+  // A single line has room for letters as large as they are wanted.
+  CHECK(legend_size(panel(1, "a layout")).font == LegendSize{}.font);
+  CHECK(legend_size(panel(1, "a layout")).spacing == LegendSize{}.spacing);
+}
+
 TEST_CASE("edge: without a legend a panel takes the whole width; a legend is not repeated below") {
   Plot bare;
   bare.panels = {panel(1)};

@@ -36,6 +36,15 @@ class Interruptions {
 
 }  // namespace
 
+TEST_CASE("a program gets the words that it is given and none behind them, whatever stood in that memory before") {
+  for (std::size_t count = 16; count > 0; --count) {
+    CAPTURE(count);
+    std::vector<std::string> command{"sh", "-c", "echo $#", "sh"};
+    command.resize(command.size() + count, "word");
+    CHECK(run_in(std::filesystem::temp_directory_path(), command).text == std::to_string(count) + "\n");
+  }
+}
+
 TEST_CASE("a program is waited for, and all that it says is read, while signals interrupt both") {
   // The first pause is before anything is read, the second behind the end of what is read.
   const std::string script = "sleep 0.1; echo begun; exec >&-; sleep 0.1; exit 3";

@@ -41,6 +41,16 @@ TEST_CASE("law: of several planted faults the last line counts those caught of t
   CHECK(text_of({missed}).find("The planted fault lost-kv was NOT caught by any check") != std::string::npos);
 }
 
+TEST_CASE("edge: how far blocks reach is said where some were written, and from where on that is beyond 32 bits") {
+  // Nothing is written where the addresses are wrong already.
+  VerifyReport report{.checks = {{.name = "alignment", .status = CheckStatus::passed}}};
+  CHECK(text_of({report}).find("element offsets") == std::string::npos);
+  report.max_element_offset = std::int64_t{1} << 31;
+  CHECK(text_of({report}).find("element offsets up to 2,147,483,648\n") != std::string::npos);
+  ++report.max_element_offset;
+  CHECK(text_of({report}).find("element offsets up to 2,147,483,649, beyond 2^31\n") != std::string::npos);
+}
+
 TEST_CASE("law: csv and json name what had no place, and json counts") {
   const std::vector<VerifyReport> reports{planted(Fault::lost_state, CheckStatus::failed),
                                           planted(Fault::narrow_offsets, CheckStatus::passed, "its offsets are small")};

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "report/transfer/transfer_derivation.h"
 #include "scenarios/read.h"
 #include "tests/contains.h"
 
@@ -38,6 +39,18 @@ TEST_CASE("golden: both sides, totals, how the runs come about") {
   CHECK(contains(text, "2 of each token, as tokens do not follow each other in one run on both sides: 8,192"));
   CHECK(contains(text, "9: 3 in each step, as steps and sections lie apart"));
   CHECK(contains(text, "Every 1,000 tokens take 24,000.0 descriptors"));
+}
+
+TEST_CASE("golden: a tensor is called after its layers, and those that are not of the model itself say so") {
+  TransferTensor tensor{.kind = "full_attention", .tensor = "kv", .runs = {}};
+  for (const SpecRole own : {SpecRole::attention, SpecRole::window, SpecRole::encoder, SpecRole::state}) {
+    tensor.role = own;
+    CHECK(tensor_name(tensor) == "K and V of full_attention");
+  }
+  tensor.role = SpecRole::draft;
+  CHECK(tensor_name(tensor) == "K and V of draft full_attention");
+  tensor.role = SpecRole::auxiliary;
+  CHECK(tensor_name(tensor) == "K and V of auxiliary full_attention");
 }
 
 TEST_CASE("golden: why more bytes move than there are, or fewer") {

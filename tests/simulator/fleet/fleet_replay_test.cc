@@ -96,6 +96,7 @@ TEST_CASE("law: a fleet of one is the replay of its cache alone, whatever the ro
       const FleetResult fleet = run_fleet({.replica = {.cache = geometry, .driver = driver},
                                            .router = {.kind = kind, .block_tokens = {}}}, batch);
       check_alike(fleet.replicas.front(), run(geometry, driver, batch));
+      if (driver.clock) RC_ASSERT(fleet.times->spent() == fleet.replicas.front().times->spent());
     }
   }));
 }

@@ -124,6 +124,15 @@ TEST_CASE("golden: a prompt whose blocks went comes back from the host, state an
   }
 }
 
+TEST_CASE("edge: a host without a limit keeps all that goes") {
+  const TraceBatch batch = batch_of({{{1, 17}}, {{2, 17}}, {{1, 16}, {3, 1}}});
+  CacheGeometry geometry = with_host(small(8), endless, HostWrite::eviction);
+  geometry.host->memory_bytes.reset();
+  const SimulationStats stats = run(geometry, {}, batch).stats;
+  CHECK(stats.hit_tokens == 16);
+  CHECK(stats.host->evicted_bytes == 0);
+}
+
 TEST_CASE("golden: without a share for states K and V are kept that nobody can go on from, and counted as dead") {
   const TraceBatch batch = batch_of({{{1, 17}}, {{2, 17}}, {{1, 16}, {3, 1}}});
   CacheGeometry geometry = with_host(small(8), 40, HostWrite::write_through);

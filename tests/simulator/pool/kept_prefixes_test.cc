@@ -292,6 +292,21 @@ TEST_CASE("golden: blocks of several match units stay with the prefix that ends 
   }
 }
 
+TEST_CASE("edge: a prefix that gets its key with the token that ends the request is kept like any other") {
+  // Keys cover the token behind a prefix, for the drafter: that of the one block of the prompt is known once the first
+  // token is sampled, and nobody schedules the request after that.
+  CacheGeometry geometry = small_cache(20, EvictionPolicy::prefixes);
+  geometry.rules.blocks = &match_unit_rules;
+  geometry.rules.lookahead_tokens = 1;
+  geometry.speculative_tokens = 1;
+  Simulation simulation(geometry, {}, [](const RequestRecord&) {});
+  simulation.consume(batch_of({{{1, 2}}}));
+  simulation.finish();
+  const KeptPrefixes* const kept = simulation.scheduler().cache().kept();
+  REQUIRE(kept != nullptr);
+  CHECK(kept->num_kept() == 1);
+}
+
 TEST_CASE("edge: a policy knows the blocks that were used, not those of the largest pool there is") {
   for (const EvictionPolicy policy : ranked)
     CHECK(found(small_cache((std::int64_t{1} << 31) - 1, policy), {prompt({1, 2, 3}), prompt({1, 2, 3})}) ==

@@ -213,6 +213,18 @@ TEST_CASE("edge: a large page counts for whoever needs it, but once") {
   CHECK(all.take(b, 1, 1) == Blocks{2});
 }
 
+TEST_CASE("edge: a large page in which a request finds a block makes no room, however many are free elsewhere") {
+  Pools all;
+  RequestBlocks a;
+  const Blocks taken = all.take(a, 0, 12);  // all four pages
+  all.give(0, {taken[0], taken[1], taken[2]}, 7);
+  all.give(0, {taken[3], taken[6], taken[9]});
+  // Six blocks are free: all of page 1, which can go, and one of each other page.
+  CHECK(all.fits(1, 1));
+  const std::vector found{std::pair{std::int64_t{0}, taken[0]}};
+  CHECK(!all.ledger.fits(all.pools, std::vector<std::int64_t>{1, 1}, 0, found));
+}
+
 TEST_CASE("law: with room for all, large pages find what arenas of their own find") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);

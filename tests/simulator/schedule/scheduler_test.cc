@@ -355,6 +355,27 @@ TEST_CASE("edge: unusable settings are refused with the numbers") {
   CHECK_NOTHROW(with_seconds(0.9e9));
 }
 
+TEST_CASE("rule: tokens wait that are of a prompt and not yet computed, whether their request runs or not") {
+  CacheGeometry geometry = small(40, 0);
+  geometry.max_num_batched_tokens = 5;
+  Scheduler scheduler(geometry, false, [](const RequestRecord&) {});
+  const TraceBatch batch = batch_of({{{1, 8}}, {{2, 6}}}, 3);
+  for (const TraceRequest& request : batch.requests) scheduler.submit(request, batch.prompt(request));
+  CHECK(scheduler.waiting_tokens() == 8 + 6);
+  scheduler.schedule(0);  // five of the first
+  scheduler.complete(0);
+  CHECK(scheduler.waiting_tokens() == 3 + 6);
+  scheduler.schedule(0);  // its last three, and two of the second
+  scheduler.complete(0);
+  CHECK(scheduler.waiting_tokens() == 4);
+}
+
+TEST_CASE("fault: a prompt is as long as its request says") {
+  Scheduler scheduler(small(40, 0), true, [](const RequestRecord&) {});
+  CHECK_THROWS_WITH_AS(scheduler.submit({.input_length = 4}, std::vector<TokenRun>{{5, 1}}),
+                       doctest::Contains("the runs of a prompt make its length"), std::logic_error);
+}
+
 TEST_CASE("edge: the largest pool there is costs what is used of it, and finds what a small one finds") {
   const TraceBatch batch = copies_of({{1, 100}}, 20);
   Simulation large{small(std::int64_t{1} << 31, 1)}, enough{small(1000, 1)};

@@ -21,6 +21,12 @@ TEST_CASE("edge: keys stand at every multiple of the unit, whatever the runs") {
   CHECK(keys.empty());
 }
 
+TEST_CASE("edge: a prompt without tokens has no keys, whatever stood in their place") {
+  std::vector<PrefixKey> keys{11, 12};
+  prefix_keys({}, 4, keys);
+  CHECK(keys.empty());
+}
+
 TEST_CASE("edge: keys that look ahead tell apart what comes behind, and are there once it is known") {
   const TraceBatch batch = batch_of({{{1, 8}, {2, 4}}, {{1, 8}, {3, 4}}});
   std::vector<PrefixKey> first, second;

@@ -58,6 +58,17 @@ TEST_CASE("edge: many copies come in batches, and only the first ones where that
   }
 }
 
+TEST_CASE("edge: a batch has as many requests as a source gives at a time, and progress is their share of all") {
+  PromptListTrace trace({{.tokens = 3, .copies = 4096}});
+  CHECK(trace.progress().fraction == 0);
+  TraceBatch batch;
+  REQUIRE(trace.next(batch));
+  CHECK(batch.requests.size() == batch_requests);
+  CHECK(trace.progress().fraction == static_cast<double>(batch_requests) / 4096);
+  // Nothing is left of a trace of nothing.
+  CHECK(PromptListTrace({{.tokens = 3}}, 0).progress().fraction == 1);
+}
+
 TEST_CASE("law: variants share what they are told to and nothing else, each in its copies") {
   PromptListTrace trace({{.tokens = 10}, {.tokens = 12, .copies = 2, .shared_tokens = 4, .variants = 3},
                          {.tokens = 9, .variants = 2}});

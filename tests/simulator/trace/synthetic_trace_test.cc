@@ -113,6 +113,15 @@ TEST_CASE("edge: open sessions stay bounded however long the trace") {
   }
 }
 
+TEST_CASE("edge: progress is the share of the requests that came, and nothing is left of a trace of nothing") {
+  SyntheticTrace one({.num_requests = 1});
+  CHECK(one.progress().fraction == 0);
+  TraceBatch batch;
+  REQUIRE(one.next(batch));
+  CHECK(one.progress().fraction == 1);
+  CHECK(SyntheticTrace({.num_requests = 0}).progress().fraction == 1);
+}
+
 TEST_CASE("edge: unusable specs are refused with the field") {
   const auto field = [](const SyntheticTraceSpec& spec) -> std::string {
     try {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "base/error.h"
@@ -123,6 +124,18 @@ TEST_CASE("fault: cut compressed files are reported, not read as shorter traces"
 TEST_CASE("edge: unusable paths are refused") {
   CHECK_THROWS_WITH_AS(TraceFile({.path = "/nowhere/trace"}), doctest::Contains("/nowhere/trace"), InputError);
   CHECK_THROWS_WITH_AS(TraceFile({.path = "/tmp"}), doctest::Contains("it is a directory"), InputError);
+}
+
+TEST_CASE("edge: a published trace is found where those lie that are shared beside the checkout, or nowhere") {
+  const hybridkv::testing::ScratchFolder folder;
+  std::filesystem::create_directories(folder.path / "checkout");
+  std::filesystem::create_directories(folder.path / "shared" / "traces");
+  const std::string published = folder.file("shared/traces/made-up-for-a-test.jsonl", good(1));
+  const std::string checkout = (folder.path / "checkout").string();
+  const std::optional<std::string> found = find_trace("made-up-for-a-test.jsonl", checkout);
+  REQUIRE(found);
+  CHECK(std::filesystem::equivalent(*found, published));
+  CHECK(!find_trace("not-made-up-for-a-test.jsonl", checkout));
 }
 
 TEST_CASE("edge: damaged lines stop with their number, or are counted and skipped") {

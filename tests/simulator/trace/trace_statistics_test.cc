@@ -74,6 +74,22 @@ TEST_CASE("golden: statistics of six prompts, by hand") {
   CHECK(all.turns[3].returned == 0);
 }
 
+TEST_CASE("edge: the last turn that is counted stands for all later ones") {
+  // Ten prompts, each of which goes on from the one before it: the eighth turn is that of three, of which two return.
+  TraceBatch batch;
+  PromptSegments prompt{{1, 10}};
+  for (std::uint64_t id = 2; id <= 11; ++id) {
+    prompt.push_back({id, 10});
+    hybridkv::testing::add_request(batch, prompt);
+  }
+  const TraceStatistics all = statistics_of(batch);
+  CHECK(all.going_on == 9);
+  REQUIRE(all.turns.size() == 8);
+  CHECK(all.turns[6].prompts == 1);
+  CHECK(all.turns[7].prompts == 3);
+  CHECK(all.turns[7].returned == 2);
+}
+
 TEST_CASE("law: reuse distances are those of a list in the order of use") {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     hybridkv::testing::Dice dice(seed);

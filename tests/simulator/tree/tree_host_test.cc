@@ -69,6 +69,18 @@ TEST_CASE("edge: without a slot for the tree's state beside the running one noth
   CHECK(find_violations(replay).empty());
 }
 
+TEST_CASE("edge: of a host too full for a copy no more goes than what is missing") {
+  // The pool holds six prompts of 10 tokens, all copied to a host of 70. The seventh, of 20, evicts two of them from
+  // the pool, so two lie on the host alone; its copy lacks 10 tokens there, which one of the two frees.
+  TreeReplay replay({.token_slots = 60, .strategy = TreeStrategy::no_buffer, .host = {.tokens = 70}});
+  const TraceBatch batch = batch_of({{{1, 10}}, {{2, 10}}, {{3, 10}}, {{4, 10}}, {{5, 10}}, {{6, 10}}, {{7, 20}}});
+  for (const TraceRequest& request : batch.requests)
+    REQUIRE(replay.run(request, batch.prompt(request)).status == RequestStatus::ok);
+  CHECK(replay.tree().evictions().tokens == 20);
+  CHECK(replay.tree().host_counts() == TreeHostCounts{.written_tokens = 80, .evicted_tokens = 10});
+  CHECK(replay.tree().free_host_tokens() == 0);
+}
+
 TEST_CASE("law: pools, tree and host are sound after every action of random workloads") {
   std::int64_t loaded_tokens = 0, loaded_states = 0, left_host = 0;
   for (std::uint64_t seed = 0; seed < 600; ++seed) {

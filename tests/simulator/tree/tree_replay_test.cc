@@ -115,6 +115,20 @@ TEST_CASE("edge: a request that its output does not fit is stalled, and its page
   CHECK(found[0].free_tokens == 5000 - 448);
 }
 
+TEST_CASE("edge: the last token that is computed may be the first of its page, which the tree does not keep") {
+  // The first of the two tokens that the request generates is computed, the second is not: 5 tokens, two whole pages.
+  const TreeSettings settings{.token_slots = 100, .page = 2, .decodes = true};
+  TreeReplay replay(settings);
+  std::int64_t computed = 0;
+  replay.on_forward = [&](const TreeForward& forward) { computed = forward.end; };
+  const TraceBatch batch = batch_of({{{1, 4}}}, 2);
+  const TreeRecord record = replay.run(batch.requests[0], batch.prompt(batch.requests[0]));
+  CHECK(record.status == RequestStatus::ok);
+  CHECK(computed == 5);
+  CHECK(record.tree_tokens == 4);
+  CHECK(record.free_tokens == 96);
+}
+
 TEST_CASE("edge: too few slots for one request's states stall it") {
   const std::vector<TreeRecord> found = records({.token_slots = 5000, .state_slots = 2}, batch_of({{{1, 500}}}));
   CHECK(found[0].status == RequestStatus::stalled);

@@ -165,6 +165,19 @@ TEST_CASE("one prompt at a time is cut into chunks, and others wait for what it 
   CHECK(run.records[2].chunks == std::vector<std::int64_t>{2, 10});
 }
 
+TEST_CASE("tokens wait that are of a prompt and not yet computed, whether their request is under way or not") {
+  // The same requests: all of 10 and 6 of 20, then the other 14 and 2 of 12.
+  ScheduledRun run({.token_slots = 400, .state_slots = 60, .chunk_tokens = 16, .model_chunk = 4, .track_interval = 4},
+                   3);
+  const TraceBatch batch = batch_of({{{1, 10}}, {{2, 20}}, {{3, 12}}});
+  for (const TraceRequest& request : batch.requests) run.scheduler.submit(request, batch.prompt(request));
+  CHECK(run.scheduler.waiting_tokens() == 10 + 20 + 12);
+  run.step();
+  CHECK(run.scheduler.waiting_tokens() == 14 + 12);
+  run.step();
+  CHECK(run.scheduler.waiting_tokens() == 10);
+}
+
 TEST_CASE("a decode without a page retracts the request that has generated least, which ends all the same") {
   // The first is promised 7/10 of its 29 tokens to come, the second 10 + 30: they fit 73 slots, where both need 78.
   TraceBatch batch = batch_of({{{1, 10}}, {{2, 10}}});

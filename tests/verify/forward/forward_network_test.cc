@@ -27,6 +27,12 @@ TEST_CASE("golden: pairs of channels are rotated by angles of the position, in e
   CHECK(latent[3] == doctest::Approx(rotated[1]));
 }
 
+TEST_CASE("edge: channels are rotated by position but for those of the latent itself, and none beside an encoder") {
+  CHECK(unrotated_channels({.kind = AttentionKind::mla, .head_size_k = 24, .head_size_v = 16}) == 16);
+  CHECK(unrotated_channels({.kind = AttentionKind::full, .head_size_k = 24, .head_size_v = 16}) == 0);
+  CHECK(unrotated_channels({.kind = AttentionKind::cross, .head_size_k = 24, .head_size_v = 16}) == 24);
+}
+
 TEST_CASE("edge: a layer that reads a layer of a single query head has the query heads of its own") {
   const AttentionSpec one_head{AttentionKind::full, 1, 1, 16, 16, 0};
   ModelSpec model = testing::small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, one_head, 2);

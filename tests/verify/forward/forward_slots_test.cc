@@ -229,6 +229,39 @@ TEST_CASE("edge: a foreign cell counts where it is that of a sequence's first to
   CHECK(result.planted == 1);
 }
 
+TEST_CASE("edge: what is restored for a checkpoint of another sequence is one of another sequence, in another slot") {
+  Bench bench;
+  bench.setting.fault = ForwardFault::state_of_another_checkpoint;
+  SlotSettings settings = *bench.setting.slots;
+  settings.slots = 2;
+  ForwardResult result;
+  SlotRun slots(bench.setting, settings, result);
+  slots.run({{{1, 30}}});
+  slots.run({{{2, 30}}});
+  CHECK(slots.run({{{1, 28}, {3, 5}}}).hit_tokens == 26);
+  slots.count();
+  CHECK(slots.num_restored() == 1);
+  CHECK(result.planted == 1);
+  CHECK(result.times_allowed() > 1);
+}
+
+TEST_CASE("edge: a checkpoint that the server has dropped is none before the one that is restored") {
+  Bench bench;
+  bench.setting.fault = ForwardFault::older_checkpoint;
+  SlotSettings settings = *bench.setting.slots;
+  settings.slots = 1;
+  settings.checkpoints = 1;  // the one at 46, which goes for the one at 66
+  ForwardResult result;
+  SlotRun slots(bench.setting, settings, result);
+  slots.run({{{1, 50}}});
+  CHECK(slots.run({{{1, 50}, {2, 20}}}).hit_tokens == 50);
+  CHECK(slots.run({{{1, 50}, {2, 18}, {3, 5}}}).hit_tokens == 66);
+  slots.count();
+  CHECK(slots.num_restored() == 1);
+  CHECK(result.planted == 0);
+  CHECK(result.times_allowed() < 1);
+}
+
 TEST_CASE("edge: a prompt or a decode that all cells do not hold, are said") {
   Bench plain;
   SlotSettings settings = *plain.setting.slots;

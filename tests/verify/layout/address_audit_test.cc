@@ -86,6 +86,18 @@ TEST_CASE("fault: pages that are no whole number of elements are found by the al
   CHECK(stride.message.find("neighbours along block lie") != std::string::npos);
 }
 
+TEST_CASE("edge: block 0 is one like all others where the pools keep none back, and is handed out to nobody else") {
+  CachePlan plan = testing::small_plan(1);
+  BlockAssignment blocks = assign_blocks(plan, default_requests(plan), 1);
+  blocks.ids.front().front().front() = 0;
+  const CheckResult reserved = audit_block_tables(plan, blocks);
+  CHECK(reserved.status == CheckStatus::failed);
+  CHECK(reserved.message.find("block 0, byte 0, is the null block and was handed out") != std::string::npos);
+  for (ArenaPlan& arena : plan.arenas) arena.has_null_id = false;
+  const CheckResult free = audit_block_tables(plan, blocks);
+  CHECK_MESSAGE(free.status == CheckStatus::passed, free.message);
+}
+
 TEST_CASE("fault: each thing that an address can get wrong has a sentence of its own") {
   const CachePlan plan = testing::small_plan(3);
   const std::vector<BoundView> right = bind_views(plan);

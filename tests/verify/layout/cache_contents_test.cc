@@ -50,6 +50,10 @@ TEST_CASE("golden: values are drawn by lowbias32 of the numbers that follow the 
   CHECK(values[0] == 1753845952.0f * 0x1p-31f);
   CHECK(values[1] == -787275391.0f * 0x1p-31f);
   CHECK(values[2] == 1408362973.0f * 0x1p-31f);
+  // The upper half of a key, made odd, is how far its numbers lie apart: 1 and 4. Of 4 it gives 0xd97e5ed1.
+  const std::vector<float> apart = drawn_row(std::uint64_t{2} << 32 | 1, 2);
+  CHECK(apart[0] == values[0]);
+  CHECK(apart[1] == -646029615.0f * 0x1p-31f);
 }
 
 TEST_CASE("law: every place of a model has a row of its own") {

@@ -91,7 +91,20 @@ TEST_CASE("transfer fault: values that moved wrong change what goes on from them
     CHECK(failing(with_fault(pair, fault)) == std::set<std::string>{"kv-moved", "attention-continued"});
   // The first of a convolution's steps has none before it whose values could come in its place.
   const TransferProof stale = with_fault(pair, TransferFault::stale_steps);
-  CHECK(check_named(stale, "states-moved").message.find(" conv, step 1, ") != std::string::npos);
+  CHECK(check_named(stale, "states-moved").message.find(" conv, step 1, q, part 0, channel 0: ") != std::string::npos);
+}
+
+TEST_CASE("transfer fault: two heads are enough to be swapped, and two steps for one to come in place of the next") {
+  const GdnSpec two_heads{.key_heads = 2, .value_heads = 2, .key_head_dim = 16, .value_head_dim = 8, .conv_kernel = 4};
+  const TransferProof heads = with_fault({small_hybrid(two_heads), small_engine(1), small_engine(2), 150},
+                                         TransferFault::state_heads_swapped);
+  CHECK(heads.planted == "layer 0 ssm, heads 0 and 1");
+  CHECK(heads.caught());
+  const TransferProof steps = with_fault({small_hybrid(ShortConvSpec{.channels = 64, .conv_kernel = 3}),
+                                          small_engine(2), small_engine(4), 150}, TransferFault::stale_steps);
+  CHECK(steps.planted == "rank 0 to rank 0, layer 0 conv, steps 1 to 1");
+  CHECK(steps.caught());
+  CHECK(check_named(steps, "states-moved").message.find(" conv, step 1, x, channel 0: ") != std::string::npos);
 }
 
 TEST_CASE("transfer fault: what is stale comes from an id that no new token takes") {
@@ -109,6 +122,14 @@ TEST_CASE("transfer fault: what is stale comes from an id that no new token take
   CHECK(entry.planted.ends_with(fmt::format(", from id {}", free[1])));
   CHECK(failing(entry) == std::set<std::string>{"states-continued"});
   CHECK(failing(with_fault(pair, TransferFault::stale_block)) == std::set<std::string>{"attention-continued"});
+}
+
+TEST_CASE("transfer fault: a layer without a convolution goes on from a stale entry too, and is found") {
+  const TransferPair pair{small_hybrid(LinearAttentionSpec{.heads = 8, .head_dim = 8}), small_engine(2),
+                          small_engine(4), 150};
+  const TransferProof proof = with_fault(pair, TransferFault::stale_entry);
+  CHECK(proof.planted.find("layer 0 ssm") != std::string::npos);
+  CHECK(failing(proof) == std::set<std::string>{"states-continued"});
 }
 
 TEST_CASE("transfer fault: one id that nobody holds is room enough for what is stale") {

@@ -43,6 +43,8 @@ TEST_CASE("fault: a descriptor that leaves its pool is found, and makes running 
                                                    : "leave the pool of the destination"));
     (is_source ? copy.from : copy.to) = -1;
     CHECK_FALSE(listed.check().is_safe);
+    (is_source ? copy.from : copy.to) = 0;  // the first byte is one of the pool
+    CHECK(listed.check().is_safe);
   }
 }
 

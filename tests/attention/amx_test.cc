@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
+
+#include "tests/attention/processor_flags.h"
 
 namespace hybridkv::test {
 namespace {
@@ -27,17 +27,11 @@ TEST_CASE("law: tiles are used exactly where the system has granted their regist
 }
 
 TEST_CASE("law: tiles are used wherever the processor multiplies them in bf16 and the system keeps their registers") {
-  // What the processor has, as the system lists it; all of its cores have the same.
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(cpuinfo, line) && !line.starts_with("flags")) continue;
-  if (!cpuinfo) {
+  const std::set<std::string> flags = processor_flags();
+  if (flags.empty()) {
     MESSAGE("SKIPPED: this system does not list what the processor has");
     return;
   }
-  std::istringstream words(line);
-  std::set<std::string> flags;
-  for (std::string word; words >> word;) flags.insert(word);
   // ARCH_GET_XCOMP_SUPP sets a bit for each kind of registers that a process may ask for.
   constexpr long registers_to_ask_for = 0x1021;
   std::uint64_t kept = 0;

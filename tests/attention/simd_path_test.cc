@@ -4,26 +4,20 @@
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
+
+#include "tests/attention/processor_flags.h"
 
 namespace hybridkv::test {
 namespace {
 
 TEST_CASE("law: a path is there where the system lists all of its instructions") {
-  // The system leaves out what it does not keep the registers of.
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(cpuinfo, line) && !line.starts_with("flags")) continue;
-  if (!cpuinfo) {
+  const std::set<std::string> flags = processor_flags();
+  if (flags.empty()) {
     MESSAGE("SKIPPED: this system does not list what the processor has");
     return;
   }
-  std::istringstream words(line);
-  std::set<std::string> flags;
-  for (std::string word; words >> word;) flags.insert(word);
   std::set<std::string> needed;
   const auto has_also = [&](const std::set<std::string>& more) {
     needed.insert(more.begin(), more.end());

@@ -70,6 +70,9 @@ int run_rows(const CalibrateOptions& options) {
   const std::vector<MeasuredRow> rows = read_measured_rows(files);
   if (!options.fit) {
     const std::vector<ClockScore> scores = options.unseen ? score_unseen(rows) : score_clocks(rows);
+    if (options.unseen && scores.empty())
+      throw InputError("--unseen: no engine has clean rows of two models or GPUs, so that a fit to the others can leave "
+                       "one out; score the rows without it");
     if (scores.empty())
       throw InputError("--rows: no row counts; one does whose flag is empty and whose mode is aggregated, or p/d with "
                        "prefill_workers and decode_workers (docs/clock.md)");

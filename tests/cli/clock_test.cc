@@ -373,6 +373,8 @@ TEST_CASE("edge: a table of runs of which none counts is refused, with what woul
   const std::string table = folder.file("rows.csv", head + "\n" + uncounted + "\n");
   require_refused("calibrate --rows '" + table + "' --models '" HYBRIDKV_TEST_DATA "/clock/models.csv'",
                   "p/d with prefill_workers");
+  require_refused("calibrate --unseen --rows '" + table + "' --models '" HYBRIDKV_TEST_DATA "/clock/models.csv'",
+                  "no engine has clean rows of two models or GPUs");
 }
 
 TEST_CASE("edge: a table of runs says what was served on what, so that flags of one deployment are refused beside it") {

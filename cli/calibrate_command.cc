@@ -71,8 +71,8 @@ int run_rows(const CalibrateOptions& options) {
   if (!options.fit) {
     const std::vector<ClockScore> scores = options.unseen ? score_unseen(rows) : score_clocks(rows);
     if (options.unseen && scores.empty())
-      throw InputError("--unseen: no engine has clean rows of two models or GPUs, so that a fit to the others can leave "
-                       "one out; score the rows without it");
+      throw InputError("--unseen: no engine has clean rows of two models or GPUs, so that a fit could leave one out; "
+                       "score the rows without it");
     if (scores.empty())
       throw InputError("--rows: no row counts; one does whose flag is empty and whose mode is aggregated, or p/d with "
                        "prefill_workers and decode_workers (docs/clock.md)");

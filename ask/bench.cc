@@ -1,6 +1,5 @@
 #include "ask/bench.h"
 
-
 #include "ask/plan.h"
 #include "base/add_once.h"
 

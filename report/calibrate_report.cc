@@ -130,6 +130,18 @@ Table score_table(const std::vector<ClockScore>& scores) {
   return table_of<ClockScore>(fields, scores);
 }
 
+/// Scores between what they are and, where there is any, what is said behind them.
+std::string render_scores(const char* before, const Table& table, const std::string& behind, Format format,
+                          const Style& style) {
+  if (format == Format::csv) return render_csv(table);
+  if (format == Format::json) return json_text(ordered_json{{"scores", to_json(table)}});
+  Document document;
+  document.blocks.emplace_back(Paragraph{before});
+  document.blocks.emplace_back(table);
+  if (!behind.empty()) document.blocks.emplace_back(Paragraph{behind});
+  return render_people(document, format, style);
+}
+
 }  // namespace
 
 std::string render_calibrate(const CalibrateAnswer& answer, Format format, const Style& style) {
@@ -168,31 +180,19 @@ std::string render_calibrate(const CalibrateAnswer& answer, Format format, const
 }
 
 std::string render_clock_score(const std::vector<ClockScore>& scores, Format format, const Style& style) {
-  const Table table = score_table(scores);
-  if (format == Format::csv) return render_csv(table);
-  if (format == Format::json) return json_text(ordered_json{{"scores", to_json(table)}});
-  Document document;
-  document.blocks.emplace_back(Paragraph{
-      "Errors of predicted mean times, in percent of the measured ones: by the clock of the engine alone, and with two "
-      "runs of each deployment, on its others."});
-  document.blocks.emplace_back(table);
-  if (scores.back().name != "all")
-    document.blocks.emplace_back(Paragraph{
-        "No clock is fitted to runs with drafts, whose acceptance nobody wrote down (--acceptance says what it is "
-        "taken for), to attention data parallel, nor to replicas that generate behind others; none counts among all."});
-  return render_people(document, format, style);
+  const char* const apart = scores.back().name == "all" ? "" :
+      "No clock is fitted to runs with drafts, whose acceptance nobody wrote down (--acceptance says what it is taken "
+      "for), to attention data parallel, nor to replicas that generate behind others; none counts among all.";
+  return render_scores("Errors of predicted mean times, in percent of the measured ones: by the clock of the engine "
+                       "alone, and with two runs of each deployment, on its others.",
+                       score_table(scores), apart, format, style);
 }
 
 std::string render_unseen_score(const std::vector<ClockScore>& scores, Format format, const Style& style) {
-  const Table table = table_of<ClockScore>(blind_fields({"left_out", "left out"}), scores);
-  if (format == Format::csv) return render_csv(table);
-  if (format == Format::json) return json_text(ordered_json{{"scores", to_json(table)}});
-  Document document;
-  document.blocks.emplace_back(Paragraph{
-      "Errors of predicted mean times, in percent of the measured ones, on runs that a fit has not seen: the clock of "
-      "each engine is fitted to its others, with one model left out in turn, and with one GPU."});
-  document.blocks.emplace_back(table);
-  return render_people(document, format, style);
+  return render_scores("Errors of predicted mean times, in percent of the measured ones, on runs that a fit has not "
+                       "seen: the clock of each engine is fitted to its others, with one model left out in turn, and "
+                       "with one GPU.",
+                       table_of<ClockScore>(blind_fields({"left_out", "left out"}), scores), "", format, style);
 }
 
 }  // namespace hybridkv

@@ -239,13 +239,10 @@ std::vector<std::optional<std::int64_t>> BlockSpace::retentions_of(const Planned
   if (!layout.geometry().depends_on_retention()) return {layout.geometry().retention_interval_tokens};
   const std::int64_t step = retention_step(layout);
   std::vector<std::optional<std::int64_t>> retentions;
-  const auto add = [&](std::optional<std::int64_t> interval) {
-    add_once(retentions, interval);
-  };
   for (const auto& interval : space_.retentions)
-    if (interval.value_or(0) % step == 0) add(interval);
+    if (interval.value_or(0) % step == 0) add_once(retentions, interval);
   for (const std::int64_t blocks : space_.retention_blocks)
-    add(Checked(ceil_div(Checked(blocks) * block_tokens(layout), step)) * step);
+    add_once(retentions, Checked(ceil_div(Checked(blocks) * block_tokens(layout), step)) * step);
   return retentions;
 }
 

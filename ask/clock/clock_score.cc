@@ -46,6 +46,11 @@ std::map<std::string, std::vector<const MeasuredRow*>> by_engine(
   return engines;
 }
 
+/// The rows that clocks are fitted to.
+std::map<std::string, std::vector<const MeasuredRow*>> clean_by_engine(const std::vector<MeasuredRow>& rows) {
+  return by_engine(rows, [](const MeasuredRow& row) { return row.is_clean(); });
+}
+
 /// The figures of a deployment once its own two runs are known, without these.
 void add_calibrated(Figures& figures, std::vector<const MeasuredRow*> rows, const Coefficients& engine) {
   constexpr std::size_t fewest = 4;
@@ -134,7 +139,7 @@ ScoredFigures scored_apart(const std::vector<const MeasuredRow*>& rows) {
 std::vector<ClockScore> score_clocks(const std::vector<MeasuredRow>& rows) {
   std::vector<ClockScore> scores;
   ScoredFigures all;
-  for (const auto& [name, of_engine] : by_engine(rows, [](const MeasuredRow& row) { return row.is_clean(); })) {
+  for (const auto& [name, of_engine] : clean_by_engine(rows)) {
     const ScoredFigures figures = scored(of_engine);
     scores.push_back(figures.named(name));
     all.add(figures);
@@ -168,7 +173,7 @@ std::vector<ClockScore> score_unseen(const std::vector<MeasuredRow>& rows) {
   std::vector<ClockScore> scores;
   for (const auto& [name, what] : {std::pair("models", &MeasuredRow::model), {"GPUs", &MeasuredRow::gpu}}) {
     Figures all;
-    for (const auto& [engine, of_engine] : by_engine(rows, [](const MeasuredRow& row) { return row.is_clean(); }))
+    for (const auto& [engine, of_engine] : clean_by_engine(rows))
       all.add(left_out(of_engine, what));
     if (!all.measured.empty()) scores.push_back({.name = name, .blind = all.error(), .own = {}});
   }
@@ -177,7 +182,7 @@ std::vector<ClockScore> score_unseen(const std::vector<MeasuredRow>& rows) {
 
 std::vector<ClockFile> fit_clocks(const std::vector<MeasuredRow>& rows) {
   std::vector<ClockFile> clocks;
-  for (const auto& [name, of_engine] : by_engine(rows, [](const MeasuredRow& row) { return row.is_clean(); })) {
+  for (const auto& [name, of_engine] : clean_by_engine(rows)) {
     const ReplayedRuns runs(runs_of(of_engine));
     ClockFile clock{.engine = name, .coefficients = fit_coefficients(runs)};
     std::set<std::string> models, gpus;

@@ -1,6 +1,5 @@
 #include "ask/plot/first_token_curves.h"
 
-
 #include "ask/plot/replay_curves.h"
 #include "ask/replay/planned_caches.h"
 #include "ask/replay/simulate.h"

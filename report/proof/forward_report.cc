@@ -156,19 +156,14 @@ std::string backends_sentence(std::span<const ForwardReport> reports) {
 Listing reasons_of(const ForwardReport& report) {
   std::vector<std::string> reasons;
   for (const ForwardResult& result : report.results)
-    if (result.status == ForwardStatus::does_not_apply &&
-        std::find(reasons.begin(), reasons.end(), result.message) == reasons.end())
-      reasons.push_back(result.message);
+    if (result.status == ForwardStatus::does_not_apply) add_once(reasons, result.message);
   Listing listing;
   for (const std::string& reason : reasons) {
     std::vector<std::string> cases, settings;
-    const auto add = [](std::vector<std::string>& names, std::string name) {
-      add_once(names, std::move(name));
-    };
     for (const ForwardResult& result : report.results) {
       if (result.message != reason) continue;
-      add(cases, std::string(to_string(result.forward_case)));
-      add(settings, report.tree ? setting_text(result) : std::string(to_string(result.mode)));
+      add_once(cases, std::string(to_string(result.forward_case)));
+      add_once(settings, report.tree ? setting_text(result) : std::string(to_string(result.mode)));
     }
     listing.items.push_back(fmt::format("{} ({}{}): does not apply, {}", fmt::join(cases, ", "),
                                         report.tree ? "" : "mode ", fmt::join(settings, report.tree ? "; " : ", "),

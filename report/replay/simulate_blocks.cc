@@ -1,4 +1,3 @@
-#include "base/add_once.h"
 #include "report/replay/index_report.h"
 
 #include <fmt/format.h>
@@ -7,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/add_once.h"
 #include "planner/engine_rules.h"
 #include "report/human.h"
 #include "report/plan/arena_table.h"

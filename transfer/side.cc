@@ -18,10 +18,13 @@ TransferSide make_side(const ModelSpec& model, const EngineSpec& engine, const L
                     fmt::format("a request lives on some of the ranks where {} share requests; give the ranks of one "
                                 "share as engine.tensor_parallel and leave this out",
                                 ranks));
-  TransferSide side{.sets = collect_layer_sets(model, engine), .tensor_parallel = engine.tensor_parallel};
+  TransferSide side;
+  side.tensor_parallel = engine.tensor_parallel;
   EngineSpec stage = engine;
   for (stage.pipeline_rank = 0; stage.pipeline_rank < engine.pipeline_parallel; ++stage.pipeline_rank)
     side.stages.push_back(make_plan(model, stage, limits));
+  // Behind the plans: of a question with several faults they tell the one that `plan` tells.
+  side.sets = collect_layer_sets(model, engine);
   for (const CachePlan& plan : side.stages) {
     if (!plan.view_error.empty()) throw SpecError("engine.release", "the engine makes no views: " + plan.view_error);
     expects(plan.specs.size() == side.sets.size(), "a plan has a spec for each set of layers");

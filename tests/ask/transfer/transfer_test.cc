@@ -148,6 +148,17 @@ TEST_CASE("fault: refusals name the side, the key and the place") {
   CHECK(contains(refusal_of(question_of("  num_blocks: 3\n")), "small.yaml:5:15: to.engine.num_blocks: a request of"));
 }
 
+TEST_CASE("regression: of two faults of a side that one is told which its plan tells first") {
+  // Without attention there is nothing for MTP layers to join, which was told before what is wrong with the engine.
+  TransferQuestion question =
+      question_of("", "  release: vllm-0.33\n  attention_pack_size: 2\n  pipeline_parallel: 2\n  mtp_layers: 1\n");
+  for (ModelSpec* const model : {&question.from.model, &question.to.model}) {
+    model->mtp.reset();
+    std::erase_if(model->layers, [](const LayerSpec& layer) { return layer.attention.has_value(); });
+  }
+  CHECK(contains(refusal_of(question), "from.engine.pipeline_parallel: is 2, but 2 layers a page are planned on one"));
+}
+
 TEST_CASE("fault: sides of two models are refused with both names") {
   TransferQuestion question = question_of("");
   question.to.model.name = "other";

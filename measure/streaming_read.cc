@@ -5,7 +5,6 @@
 #include <cstring>
 #include <vector>
 
-#include "attention/simd_path.h"
 #include "attention/wide_intrinsics.h"
 #include "base/checked.h"
 #include "base/error.h"
@@ -76,12 +75,9 @@ std::uint64_t read_plain(const std::byte* from, std::int64_t bytes) {
   return all[0] | all[1];
 }
 
-/// Reads so many lines in so many streams; what is left over where they do not divide them is not read.
 template <int streams>
-std::uint64_t read_lines(const std::byte* from, std::int64_t lines) {
-  const std::int64_t bytes = lines / streams * line_bytes;
+std::uint64_t read_streams(const std::byte* from, std::int64_t bytes, [[maybe_unused]] SimdPath path) {
 #if defined(__x86_64__)
-  static const SimdPath path = best_simd_path();
   if (path >= SimdPath::avx512) return read_avx512<streams>(from, bytes);
   if (path == SimdPath::avx2) return read_avx2<streams>(from, bytes);
 #endif
@@ -89,6 +85,12 @@ std::uint64_t read_lines(const std::byte* from, std::int64_t lines) {
 }
 
 }  // namespace
+
+std::uint64_t read_lines(const std::byte* from, std::int64_t lines, std::int64_t streams, SimdPath path) {
+  expects(streams == 1 || streams == many_streams, "so many streams are compiled");
+  const std::int64_t bytes = lines / streams * line_bytes;
+  return streams == 1 ? read_streams<1>(from, bytes, path) : read_streams<many_streams>(from, bytes, path);
+}
 
 StreamingRead::StreamingRead(std::int64_t bytes) : buffer_(round_up(bytes, 4096)) {
   advise_huge_pages(buffer_.bytes());
@@ -109,6 +111,7 @@ double StreamingRead::bytes_per_second(std::int64_t bytes, std::int64_t threads)
     std::uint64_t seen = 0;
   };
   std::vector<Reader> readers(static_cast<std::size_t>(threads));
+  const SimdPath path = best_simd_path();
   double best = 0;
   for (const std::int64_t streams : {std::int64_t{1}, many_streams}) {
     const double rate = best_rate(threads, rounds, [&](std::int64_t thread, std::int64_t all) {
@@ -116,7 +119,7 @@ double StreamingRead::bytes_per_second(std::int64_t bytes, std::int64_t threads)
       const std::int64_t first = piece * thread / all, count = piece * (thread + 1) / all - first;
       const std::byte* from = buffer_.bytes().data() + (reader.round++ % pieces * piece + first) * line_bytes;
       for (std::int64_t pass = 0; pass < passes; ++pass)
-        reader.seen |= streams == 1 ? read_lines<1>(from, count) : read_lines<many_streams>(from, count);
+        reader.seen |= read_lines(from, count, streams, path);
       return static_cast<double>(passes * (count / streams * streams) * line_bytes);
     });
     best = std::max(best, rate);

@@ -1,10 +1,18 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
+#include "attention/simd_path.h"
 #include "base/pool.h"
 
 namespace hybridkv {
+
+/// Reads so many lines of 64 bytes in that many streams, which follow each other in memory and are read side by side,
+/// with the widest loads of the path. Lines left over where the streams do not divide them are not read. Returns what
+/// was read or'ed, 8 bytes at a time and these bit by bit into one number, so that no load can be left out: 0 where
+/// all is. Pre: streams is 1 or 8, this processor has the path.
+std::uint64_t read_lines(const std::byte* from, std::int64_t lines, std::int64_t streams, SimdPath path);
 
 /// A buffer that is read in wide loads and nothing else: what a kernel's reading is measured against.
 class StreamingRead {

@@ -30,6 +30,7 @@ TEST_CASE("law: every backend is checked, timed and measured beside the machine"
     CAPTURE(to_string(backend));
     const AttentionBenchResult result = bench_attention(small("q20_3q1s50", backend), budget);
     CHECK(result.is_correct());
+    CHECK(result.allowed_error == 1e-5);  // no weight is rounded unless that is asked for
     CHECK(result.checked_tokens == 8);
     CHECK(result.checked_by != backend);
     CHECK(result.runs >= 3);
@@ -48,6 +49,17 @@ TEST_CASE("law: every backend is checked, timed and measured beside the machine"
     CHECK((result.peak_bytes > 0) == (backend != AttentionBackend::reference));
     CHECK(budget.charged_bytes() == 0);
   }
+}
+
+TEST_CASE("edge: weights that are rounded to 8 bits move outputs by 2^-9 at most, which is allowed besides") {
+  if (!is_available(SimdPath::avx512bf16)) return;
+  ResidentBudget budget(std::int64_t{1} << 30);
+  AttentionBenchSpec spec = small("q20_3q1s50", AttentionBackend::paged);
+  spec.options.paged.simd = SimdPath::avx512bf16;
+  spec.options.paged.round_weights = true;
+  const AttentionBenchResult result = bench_attention(spec, budget);
+  CHECK(result.allowed_error == doctest::Approx(1e-5 + 1.0 / 512));
+  CHECK(result.is_correct());
 }
 
 TEST_CASE("edge: K and V that meet different instructions have a peak of both, each for its share of the products") {

@@ -72,6 +72,28 @@ TEST_CASE("edge: where there is no room for a buffer the level is left out, and 
   }
 }
 
+TEST_CASE("law: no byte of a line is left out, in one stream or eight, with loads of any width") {
+  // 43 lines: eight streams of 5 lines, and 3 lines that they do not divide.
+  constexpr std::int64_t lines = 43, line_bytes = 64;
+  std::vector<std::byte> memory(lines * line_bytes);
+  for (const SimdPath path : available_simd_paths())
+    for (const std::int64_t streams : {1, 8}) {
+      CAPTURE(to_string(path));
+      CAPTURE(streams);
+      CHECK(read_lines(memory.data(), lines, streams, path) == 0);
+      const std::int64_t bytes_read = lines / streams * streams * line_bytes;
+      std::int64_t seen = 0;
+      for (std::int64_t at = 0; at < std::ssize(memory); ++at) {
+        memory[at] = std::byte{0x5a};
+        const std::uint64_t read = read_lines(memory.data(), lines, streams, path);
+        memory[at] = std::byte{0};
+        const std::uint64_t wanted = at < bytes_read ? std::uint64_t{0x5a} << (at % 8 * 8) : 0;
+        seen += read == wanted;
+      }
+      CHECK(seen == std::ssize(memory));
+    }
+}
+
 TEST_CASE("law: few bytes are read as whole lines, by any number of threads") {
   const StreamingRead read(1 << 20);
   for (const std::int64_t bytes : {1, 64, 4096, 1 << 20})

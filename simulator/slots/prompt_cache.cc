@@ -100,8 +100,6 @@ std::int64_t PromptCache::limit_tokens() const {
 }
 
 void PromptCache::trim() {
-  for (; settings_.saved_bytes > 0 && bytes_ > settings_.saved_bytes; remove(entries_.begin()))
-    tell(log_, {.kind = SlotEventKind::limit_bytes});
   const std::int64_t most = limit_tokens();
   for (std::int64_t left = tokens(); left > most; remove(entries_.begin())) {
     tell(log_, {.kind = SlotEventKind::limit_tokens});

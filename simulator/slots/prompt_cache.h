@@ -27,8 +27,8 @@ class PromptCache {
   /// the entry stays. Returns the tokens of what was loaded, 0 where nothing was.
   std::int64_t load(ServerSlot& slot, std::int64_t number, std::span<const TokenRun> prompt, std::int64_t free_cells);
 
-  /// Drops the oldest entries while there are too many bytes or tokens. The limit of tokens is that of all cells, or
-  /// as many as fit the bytes by the mean of the entries.
+  /// Drops the oldest entries while there are too many tokens: more than all cells hold, or more than fit the bytes by
+  /// the mean of the entries. Of bytes there are never too many, since what is saved makes room for itself.
   void trim();
 
   const std::list<SavedSequence>& entries() const { return entries_; }

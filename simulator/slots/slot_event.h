@@ -19,8 +19,7 @@ enum class SlotEventKind {
   too_big,       ///< it is larger than the limit: bytes
   obsolete,      ///< an entry that it goes on from is removed: tokens
   room,          ///< the oldest entry is removed to make room for it
-  limit_bytes,   ///< the oldest entry is removed as there are too many bytes
-  limit_tokens,  ///< or too many tokens
+  limit_tokens,  ///< or as there are too many tokens
   found,         ///< an entry goes into the slot: keep, similarity
   load_failed,   ///< it finds no cells
   idle,          ///< another slot is idle: slot
@@ -50,7 +49,6 @@ inline constexpr auto slot_event_names = std::to_array<Named<SlotEventKind>>(
      {SlotEventKind::too_big, "too_big"},
      {SlotEventKind::obsolete, "obsolete"},
      {SlotEventKind::room, "room"},
-     {SlotEventKind::limit_bytes, "limit_bytes"},
      {SlotEventKind::limit_tokens, "limit_tokens"},
      {SlotEventKind::found, "found"},
      {SlotEventKind::load_failed, "load_failed"},

@@ -39,7 +39,7 @@ std::int64_t HeldTrace::order_dependencies() {
   std::vector<std::int64_t> unmet(entries_.size()), first_waiter(entries_.size() + 1), waiter(edges_.size());
   for (const Edge& edge : edges_) ++first_waiter[static_cast<std::size_t>(edge.dependency.request) + 1];
   std::partial_sum(first_waiter.begin(), first_waiter.end(), first_waiter.begin());
-  std::vector<std::int64_t> filled(first_waiter.begin(), first_waiter.end() - 1);
+  std::vector<std::int64_t> filled = first_waiter;
   for (std::size_t i = 0; i < edges_.size(); ++i)
     waiter[static_cast<std::size_t>(filled[static_cast<std::size_t>(edges_[i].dependency.request)]++)] =
         static_cast<std::int64_t>(i);

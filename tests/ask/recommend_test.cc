@@ -158,3 +158,18 @@ TEST_CASE("law: a candidate of an open loop says where it cannot keep up, and on
   CHECK(!pick_of("driver: open_loop, max_num_seqs: 9").overload.has_value());
   CHECK(!pick_of("driver: closed_loop, in_flight: 9, max_num_seqs: 2").overload.has_value());
 }
+
+TEST_CASE("rule: a pack that finds more than the pick in no more bytes of a request is offered as better") {
+  const Scenario scenario = read_scenario(parse_scenario(
+      "model: Falcon-H1-0.5B\nengine: {memory: 1 GiB, cache_mode: align, release: vllm-0.33}\n"
+      "limits: {max_model_len: 4096}\nsimulate: {trace: {max_requests: 100}}\n", "falcon.yaml"));
+  RecommendQuestion question;
+  question.space.modes = {CacheMode::align};
+  const RecommendAnswer answer = recommend_scenario(scenario, question);
+  REQUIRE(answer.builder.has_value());
+  const Objectives &pack = answer.builder->picked().objectives, &pick = answer.picked().objectives;
+  REQUIRE(answer.builder->layout().pack() > 1);
+  CHECK(pack.reprefilled_tokens < pick.reprefilled_tokens);
+  CHECK(pack.bytes_per_request < pick.bytes_per_request);
+  CHECK(answer.builder->is_better);
+}

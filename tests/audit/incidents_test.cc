@@ -424,6 +424,11 @@ TEST_CASE("regression: zeroed while it can still be found; a block that was take
   CHECK(found.fault == OwnershipFault::not_written);
   CHECK(found.first_token == 4);
   CHECK(found.writer == 4);
+  // Through a window of 4 tokens token 8 sees no more of it than tokens 5 to 7.
+  tape.between.back() = ZeroEvent{window_group, {12}};
+  const OwnershipFinding windowed = only_finding(tape);
+  CHECK(windowed.first_token == 5);
+  CHECK(windowed.end_token == 6);
   SmallRecording retaken;
   add(retaken.between, {RequestEvent{9, 2, {901}}, StepEvent{3}, TableEvent{TableChange::taken, 9, full_group, 0, {1}},
                         EndEvent{9}});

@@ -40,4 +40,22 @@ TEST_CASE("edge: of a block that was loaded in part the rest is not written, of 
   }
 }
 
+TEST_CASE("edge: an object of another size than its block is named where it is stored, and again if a load has more") {
+  SmallRecording tape = loading_rows(-1);
+  auto& stored = std::get<StoreEvent>(tape.first.back());
+  auto& load = std::get<LoadEvent>(tape.finds.back());
+  stored.bytes = load.bytes = 2048;
+  std::vector<OwnershipFinding> found = tape.findings();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].fault == OwnershipFault::object_size);
+  CHECK(found[0].request == 4);
+  // More than the object has, and other than the block has: this is a fault of the load.
+  load.bytes = 3072;
+  found = tape.findings();
+  REQUIRE(found.size() == 2);
+  CHECK(found[1].fault == OwnershipFault::object_size);
+  CHECK(found[1].request == 17);
+  CHECK(found[1].found == 3072);
+}
+
 }  // namespace hybridkv::testing

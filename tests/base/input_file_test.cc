@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -46,6 +47,23 @@ TEST_CASE("regression: a pipe is read once, and every later call reads the same 
   CHECK(raw->read(start, 2) == 2);
   CHECK(std::string(start) == "0\n");
   CHECK(content_of(pipe) == text);
+}
+
+TEST_CASE("edge: a pipe is kept in the folder that TMPDIR names, and a refusal of that folder names it") {
+  const ScratchFolder scratch;
+  const std::string pipe = (scratch.path / "pipe").string();
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const char* const before = std::getenv("TMPDIR");
+  const std::string saved = before == nullptr ? "" : before;
+  ::setenv("TMPDIR", "/proc", 1);  // a folder in which nobody makes a file
+  std::thread writer([&] { std::ofstream opened(pipe); });
+  CHECK_THROWS_WITH_AS(open_input(pipe), doctest::Contains("/pipe can be read but once and is kept in /proc: "),
+                       ResourceError);
+  writer.join();
+  if (before == nullptr)
+    ::unsetenv("TMPDIR");
+  else
+    ::setenv("TMPDIR", saved.c_str(), 1);
 }
 
 TEST_CASE("edge: folders, files that are not there and endless devices are refused with their name") {

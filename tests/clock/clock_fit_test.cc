@@ -127,6 +127,17 @@ TEST_CASE("golden: steps measured by themselves tell products, experts, memory a
   CHECK_FALSE(step_error_apart({}, std::span(steps).first(4)).has_value());
 }
 
+TEST_CASE("law: time that a step does not tell apart counts for products and for experts alike") {
+  // By the coefficients of the engine products at half of the peak take 1 ms, and experts at a quarter of it too.
+  MeasuredStep step;
+  step.work.linears.flop_seconds = 0.5e-3;
+  step.work.experts.flop_seconds = 0.25e-3;
+  step.seconds = 3e-3;
+  const Coefficients found = calibrated({}, ReplayedRuns({}), {&step, 1});
+  CHECK(predicted_seconds(step, found) == doctest::Approx(3e-3).epsilon(0.01));
+  CHECK(found[Coefficient::moe_eff] / 0.25 == doctest::Approx(found[Coefficient::gemm_eff] / 0.5).epsilon(0.01));
+}
+
 TEST_CASE("edge: a calibrated share of a peak is never above it") {
   Coefficients truth;
   truth[Coefficient::mem_eff] = 0.95;

@@ -37,6 +37,18 @@ bool has_own_flag(const EngineSpec& engine, const std::string& flag) {
   return std::any_of(settings.begin(), settings.end(), [&](const EngineSetting& one) { return one.flag == flag; });
 }
 
+/// Of TensorRT-LLM: 40 GiB do not hold the states of as many requests as it takes by default.
+EngineSpec spec_of_64_requests() {
+  EngineSpec engine = spec_of(rules_of_tensorrt_llm);
+  engine.own.set(group_key::max_batch_size, 64);
+  return engine;
+}
+
+bool says_beside(const EngineSpec& engine, const std::string& sentence) {
+  const std::vector<std::string> beside = serve(qwen35_397b(), engine).beside;
+  return std::find(beside.begin(), beside.end(), sentence) != beside.end();
+}
+
 std::string mode_flag(const EngineRules& rules) {
   const CachePlan plan = make_plan(qwen35_397b(), spec_of(rules), limits);
   const CacheGeometry geometry{.state_groups = 1};
@@ -84,17 +96,33 @@ TEST_CASE("edge: a strategy that the engine has not has no command line") {
 }
 
 TEST_CASE("edge: that leaves are pruned as before a fix is said beside the command line where that was asked for") {
-  EngineSpec engine = spec_of(rules_of_tensorrt_llm);
-  engine.own.set(group_key::max_batch_size, 64);  // 40 GiB do not hold the states of as many as it takes by default
-  const auto says_so = [&] {
-    const std::vector<std::string> beside = serve(qwen35_397b(), engine).beside;
-    return std::any_of(beside.begin(), beside.end(), [](const std::string& sentence) {
-      return sentence == "engine.prunes_stale_leaves is no setting of the engine: take a build from before PR 17323.";
-    });
-  };
-  CHECK_FALSE(says_so());
+  EngineSpec engine = spec_of_64_requests();
+  const std::string sentence =
+      "engine.prunes_stale_leaves is no setting of the engine: take a build from before PR 17323.";
+  CHECK_FALSE(says_beside(engine, sentence));
   engine.own.set(group_key::prunes_stale_leaves, true);
-  CHECK(says_so());
+  CHECK(says_beside(engine, sentence));
+}
+
+TEST_CASE("edge: that blocks are reused and no state is kept is said beside the command line of TensorRT-LLM") {
+  EngineSpec engine = spec_of_64_requests();
+  const std::string sentence = "Block reuse is on and no snapshot is set, so that it finds nothing.";
+  CHECK(says_beside(engine, sentence));
+  engine.cache_mode = CacheMode::none;
+  CHECK_FALSE(says_beside(engine, sentence));
+  engine.cache_mode = CacheMode::align;
+  engine.own.set(group_key::offsets_from_end, {0});
+  CHECK_FALSE(says_beside(engine, sentence));
+}
+
+TEST_CASE("golden: the share of states stands where the first recurrent layer does among the kinds of layers") {
+  EngineSpec engine = spec_of_64_requests();
+  engine.state_memory_ratio = 0.25;  // 0.25 / 1.25 of the memory
+  ModelSpec model = qwen35_397b();
+  CHECK(serve(model, engine).command.find("pool_ratio: [0.2, 0.8]") != std::string::npos);
+  // The fourth layer, which is the first with attention, now comes first.
+  std::rotate(model.layers.begin(), model.layers.begin() + 3, model.layers.end());
+  CHECK(serve(model, engine).command.find("pool_ratio: [0.8, 0.2]") != std::string::npos);
 }
 
 TEST_CASE("golden: what of a scenario follows from the machine is named beside the command line of vLLM") {

@@ -55,5 +55,13 @@ TEST_CASE("edge: axes that interleave are searched, and a layout without an elem
   CHECK(!locate(Layout(), 4, 4));
 }
 
+TEST_CASE("edge: a layout that reaches far into 64 bits is searched without a number beyond them") {
+  // Its last place is 2^62 + 3; a fourth block would begin at 3 * 2^61, and a fifth at 2^63, which is no number here.
+  constexpr std::int64_t step = std::int64_t{1} << 61;
+  const Layout layout({{"block", 3, step}, {"channel", 4, 1}});
+  CHECK(locate(layout, 2 * step + 3)->index == std::vector<std::int64_t>{2, 3});
+  CHECK(!locate(layout, 2 * step + 4));
+}
+
 }  // namespace
 }  // namespace hybridkv

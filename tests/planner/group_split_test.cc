@@ -118,6 +118,15 @@ TEST_CASE("golden: a table of three models at 40 GiB, TP2") {
   }
 }
 
+TEST_CASE("edge: parts of a typical request that are longer by a token have blocks of their own length") {
+  // With a snapshot before its end 65 tokens are parts of 33 and of 32 tokens, which take 2 blocks and 1.
+  GroupQuota quota{.block_tokens = 32, .typical_tokens = 65, .points = {.from_end = {0}}};
+  CHECK(typical_requests(quota).states == 2);
+  CHECK(typical_requests(quota).blocks == 3);
+  quota.typical_tokens = 64;  // 32 and 32
+  CHECK(typical_requests(quota).blocks == 2);
+}
+
 TEST_CASE("edge: less than the least memory is refused with what starts") {
   EngineSpec engine = group_engine();
   engine.own.reset(group_key::max_batch_size);

@@ -96,6 +96,25 @@ TEST_CASE("golden: the same beside the pages of rules without one allocation") {
   CHECK(id->inputs.back() == Term{"extra 0", plan.extras[0].bytes_per_block, "bytes"});
 }
 
+TEST_CASE("golden: in the rule of what indexers take beside a block the second one has a number") {
+  ModelSpec two = minimax_m3();
+  two.layers[7].attention->indexer = IndexerSpec{132, 16};
+  const auto bytes_beside = [](const ModelSpec& model) {
+    const CachePlan plan = plan_of(model, {.cache_mode = CacheMode::none, .memory_bytes = 60 * gib});
+    const auto found = std::find_if(plan.derivation.begin(), plan.derivation.end(), [](const Decision& decision) {
+      return decision.result.symbol.starts_with("bytes beside each block: indexer");
+    });
+    REQUIRE(found != plan.derivation.end());
+    return *found;
+  };
+  CHECK(bytes_beside(minimax_m3()).rule == "bytes = indexer * layers with indexers 0 * block 0");
+  const Decision both = bytes_beside(two);
+  CHECK(both.rule == "bytes = indexer * layers with indexers 0 * block 0 + "
+                     "indexer 1 * layers with indexers 0 1 * entries of a block 0 1");
+  // Blocks of 16 tokens: 56 layers of 256 bytes a token, and one of a single entry of 132 bytes.
+  CHECK(std::get<std::int64_t>(both.result.value) == 56 * 256 * 16 + 132);
+}
+
 TEST_CASE("golden: 16 tokens share an entry of 132 bytes") {
   const CachePlan plan = plan_of(pooled_glm(), engine_of(rules_of_vllm_0_33));
   const auto spec = std::find_if(plan.specs.begin(), plan.specs.end(), [](const auto& s) { return s.is_indexer(); });

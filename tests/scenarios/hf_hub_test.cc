@@ -50,6 +50,7 @@ TEST_CASE("edge: a model that was not fetched is told with the command that gets
   CHECK(error.find(folder.path.string()) != std::string::npos);
   for (const std::string name : {"hf://", "hf://someone", "hf://someone/", "hf:///x", "hf://a/b/c", "hf://../x"})
     CHECK(error_of([&] { hub_config(name); }).find("names no model of the hub") != std::string::npos);
+  CHECK(error_of([] { hub_config("hf://x/y"); }).find("`hf download x/y config.json`") != std::string::npos);
   CHECK(!is_hub_name("someone/Other"));
 }
 

@@ -138,6 +138,16 @@ TEST_CASE("edge: a config without a model_type is counted as one of an unknown a
   CHECK(total_parameters(nameless) == 2 * (4 * 64 * 64 + 3 * 64 * 128 + 2 * 64) + 2 * 100 * 64 + 64);
 }
 
+TEST_CASE("golden: the norms of OLMo have no weights, those of Llama have one for each channel") {
+  const auto norms = [](const std::string& model_type) {
+    return parameters_in("{\"model_type\": \"" + model_type + "\", \"hidden_size\": 64, \"vocab_size\": 100, "
+                         "\"num_attention_heads\": 8, \"intermediate_size\": 128}", full, "a2")
+        .layers[0].counts[ParameterPart::norms];
+  };
+  CHECK(norms("olmo") == 0);
+  CHECK(norms("llama") == 2 * 2 * 64);  // two in each of the two layers
+}
+
 TEST_CASE("golden: of Zamba2's 13 layers with attention two hold the weights that all of them use") {
   const ModelParameters counted =
       import_model(HYBRIDKV_TEST_DATA "/scenarios/configs/Zamba2-7B.json").model.parameters.value();

@@ -50,6 +50,14 @@ TEST_CASE("edge: lines end in LF or CRLF, the last one perhaps in neither") {
   }
 }
 
+TEST_CASE("edge: what breaks off in the middle of a character is told behind the last one of its line") {
+  // yaml-cpp reads the digits that are missing all the same, and counts them.
+  CHECK(error_of([] { parsed_tree("a: \"\\x4"); }) ==
+        "t.yaml:1:8: broken YAML: bad character found while scanning hex number\n"
+        "  a: \"\\x4\n"
+        "         ^");
+}
+
 TEST_CASE("edge: an alias is a copy of what it names") {
   const YamlNode root = parsed_tree("a: &v {x: 1}\nb: *v\n");
   CHECK(root.find("b")->find("x")->text == "1");

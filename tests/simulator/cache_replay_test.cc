@@ -127,6 +127,26 @@ TEST_CASE("law: by a clock a first token waits for what its prompt has on the ho
   }
 }
 
+TEST_CASE("rule: who is told what every step computes takes nothing from who books losses") {
+  // Three usable blocks of four tokens: the second prompt takes all of them, so the block that the third one shares
+  // with the first is gone, which only somebody who has seen it computed can tell.
+  const TraceBatch batch = batch_of({{{1, 6}}, {{2, 10}}, {{1, 6}, {3, 1}}});
+  SimulationSpec spec{.cache = CacheGeometry{.block_size_tokens = 4, .num_blocks = 4, .state_groups = 0},
+                      .losses = true};
+  std::vector<std::int64_t> queries;
+  spec.on_shape = [&](const std::vector<ShapePart>& parts) {
+    for (const ShapePart& part : parts) queries.push_back(part.query);
+  };
+  const std::unique_ptr<CacheReplay> replay = make_replay(spec);
+  replay->consume(batch);
+  replay->finish();
+  CHECK(queries == std::vector<std::int64_t>{6, 10, 7});
+  const ReuseLoss lost = replay->result().losses->total;
+  CHECK(lost.of(LossCause::block_tail) == 2);
+  CHECK(lost.of(LossCause::kv_evicted) == 4);
+  CHECK(lost.total() == 6);
+}
+
 TEST_CASE("golden: the row of a request of slots") {
   const SlotRecord record{.index = 3, .input_length = 90, .slot = 1, .hit_tokens = 60, .common_tokens = 70,
                           .checkpoints_made = 2, .checkpoints_used = 1, .checkpoints_dropped = 4};

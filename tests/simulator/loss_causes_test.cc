@@ -61,6 +61,15 @@ TEST_CASE("edge: a match unit finds the tail of a prompt, not the middle of its 
   CHECK(last_loss(fine, {{{1, 6}}, {{1, 6}, {2, 5}}}) == expected(6, {}));
 }
 
+TEST_CASE("edge: the tail of a copy lies behind the tokens that it may find, which costs all back to a whole block") {
+  // The tail stands at 14 of 14 tokens. A copy may find 13 of them, and no tail lies between 8 and 13.
+  CacheGeometry fine = attention_only();
+  fine.block_size_tokens = 8;
+  fine.match_unit_tokens = 2;
+  CHECK(last_loss(fine, {{{1, 14}}, {{1, 14}}}) == expected(8, {{LossCause::last_token, 5}}));
+  CHECK(last_loss(fine, {{{1, 14}}, {{1, 14}, {2, 1}}}) == expected(14, {}));
+}
+
 TEST_CASE("edge: the last token costs a block of a copy, and none where the prompt goes on") {
   CHECK(last_loss(attention_only(), {{{1, 8}}, {{1, 8}}}) == expected(4, {{LossCause::last_token, 3}}));
   CHECK(last_loss(attention_only(), {{{1, 8}}, {{1, 8}, {2, 1}}}) == expected(8, {}));

@@ -126,6 +126,21 @@ TEST_CASE("edge: more than the resident budget is refused with the number, befor
   CHECK_THROWS_AS(verify_plan(small_plan(3), spec), ResourceError);
 }
 
+TEST_CASE("golden: requests of given lengths are a chunk, a decode, a decode with drafts and a fresh prompt in turn") {
+  const auto queries_of = [](const std::vector<std::int64_t>& tokens) {
+    std::vector<std::int64_t> queries;
+    for (const BatchRequest& request : requests_of_lengths(tokens)) queries.push_back(request.query_tokens);
+    return queries;
+  };
+  CHECK(queries_of({100, 100, 100, 100, 100}) == std::vector<std::int64_t>{8, 1, 3, 32, 8});
+  // None has more new tokens than tokens.
+  CHECK(queries_of({2, 2, 2, 20}) == std::vector<std::int64_t>{2, 1, 2, 20});
+  const std::vector<std::int64_t> four{100, 100, 100, 100};
+  const std::vector<BatchRequest> requests = requests_of_lengths(four);
+  REQUIRE(requests.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(requests[i].is_decode == (i == 1 || i == 2));
+}
+
 TEST_CASE("edge: requests that the pools cannot hold are refused with both numbers") {
   VerifySpec spec;
   const std::vector<std::int64_t> tokens{100000000};

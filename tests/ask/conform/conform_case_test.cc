@@ -23,6 +23,10 @@ std::vector<ConformCase> random_cases(const Engine& engine) {
   return {all.end() - random_of_a_grid, all.end()};
 }
 
+bool is_told_of(const char* model, const Conformance& conformance) {
+  return can_be_told(find_shipped_model(model)->model, conformance);
+}
+
 }  // namespace
 
 TEST_CASE("golden: a case is called by its model, ranks, mode, what sets it apart, its step, memory and length") {
@@ -49,4 +53,25 @@ TEST_CASE("rule: an engine whose prompts are only looked up has them in every ra
     CHECK(one.model.name == "Qwen3.5-0.8B");
     CHECK_FALSE(one.prompts.empty());
   }
+}
+
+TEST_CASE("rule: every driver is told of full attention, windows and latents, and one that knows them of chunks") {
+  for (const char* model : {"Qwen3-8B", "gpt-oss-20b", "DeepSeek-V3"}) {
+    CAPTURE(model);
+    CHECK(is_told_of(model, {}));
+  }
+  CHECK_FALSE(is_told_of("Llama-4-Scout-17B-16E", {}));
+  CHECK(is_told_of("Llama-4-Scout-17B-16E", {.tells_chunks_and_encoders = true}));
+}
+
+TEST_CASE("rule: a driver that is told of no indexers is not told of rings and orders of the model either") {
+  CHECK_FALSE(is_told_of("DeepSeek-V3.2", {}));  // an indexer in each layer, and nothing else
+  const ModelSpec& plain = find_shipped_model("Qwen3-8B")->model;
+  ModelSpec ring = plain, ordered = plain;
+  ring.ring_tokens = 4;
+  ordered.cache_orders = {CacheOrder::lbnhc};
+  CHECK_FALSE(can_be_told(ring, {}));
+  CHECK_FALSE(can_be_told(ordered, {}));
+  // One that is told the indexer of each layer is told such orders too.
+  CHECK(can_be_told(ordered, {.tells_indexers = ToldIndexers::of_layers}));
 }

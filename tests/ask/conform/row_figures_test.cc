@@ -25,3 +25,17 @@ TEST_CASE("golden: rows of convolutions and of what is behind them are told apar
   CHECK(figures("Qwen3.5-0.8B", 2).at("conv_mib") == 2.53);
   CHECK(figures("Qwen3.5-0.8B", 2).at("state_mib") == 36);
 }
+
+TEST_CASE("edge: where all attention has windows the cache without them has no layer, and no cell of one") {
+  const ModelSpec& model = find_shipped_model("RecurrentGemma-2B")->model;
+  EngineSpec engine = llama_cpp.conformance->grid(model).front();
+  engine.rules = llama_cpp.rules;
+  engine.max_running_requests = 1;
+  const auto caches = row_figures(make_plan(model, engine, {.max_model_lens = {32'768}})).at("caches");
+  REQUIRE(caches.size() == 2);
+  CHECK(caches[0].at("layers") == 0);
+  CHECK(caches[0].at("cells") == 0);
+  // Every third of 26 layers.
+  CHECK(caches[1].at("layers") == 8);
+  CHECK(caches[1].at("cells") > 0);
+}

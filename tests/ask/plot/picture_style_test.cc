@@ -58,3 +58,12 @@ TEST_CASE("fault: what cannot be in a style is named with its place") {
   CHECK(style_says(style_error("colours: ['#000000']"), "colours"));
   CHECK_THROWS_WITH_AS(read_picture_style("no such file.yaml"), "no such file.yaml: no such file", InputError);
 }
+
+TEST_CASE("edge: the narrowest and the widest picture are allowed, and so are the smallest and the largest letters") {
+  CHECK(styled("width_mm: 120").width_mm == 120);
+  CHECK(styled("width_mm: 2600").width_mm == 2600);
+  CHECK(style_says(style_error("width_mm: 119.5"), "allowed: 120 to 2600"));
+  CHECK(style_says(style_error("width_mm: 2600.5"), "allowed: 120 to 2600"));
+  CHECK(styled("text: 0.7").text == 0.7);
+  CHECK(styled("text: 1.4").text == 1.4);
+}

@@ -198,6 +198,16 @@ TEST_CASE("edge: capacities of requests of one token say how many blocks there a
   CHECK(answer.explained.num_blocks == 113 * 7);
 }
 
+TEST_CASE("edge: a capacity says nothing of the number of blocks where nobody says the length that it is for") {
+  const std::string text = "LLM engine (v0.33.0) with config: model='Qwen/Qwen3.5-4B', tensor_parallel_size=1, "
+                           "enable_prefix_caching=True\nGPU KV cache size: 113 tokens\n";
+  const DoctorAnswer unknown = answer_of(text);
+  CHECK(unknown.explained.length == 0);
+  CHECK_FALSE(unknown.explained.num_blocks.has_value());
+  CHECK_FALSE(unknown.explained.is_complete());
+  CHECK(answer_of(text, "{limits: {max_model_len: 1}}").explained.num_blocks == 113 * 7);
+}
+
 TEST_CASE("edge: what the user says wins over the log") {
   const std::string text = log_text("vllm-0.33-sm90.txt");
   const DoctorAnswer june = answer_of(text, "{engine: {release: vllm-2026-06}}");

@@ -321,6 +321,69 @@ TEST_CASE("edge: layers keep names above them when there are 36 or 72 a page; a 
   }
 }
 
+TEST_CASE("edge: of 24 parts all have their number below, those of V too") {
+  EngineSpec engine;
+  engine.memory_bytes = 4 * gib;
+  const PlanSet set = make_plans(qwen_hybrid("many", 48, full_attention(2, 64), qwen_gdn(4, 8)), engine,
+                                 {.max_model_lens = {1024}}, std::vector<std::int64_t>{12});
+  const std::string svg = svg_of(set, set.plans[0], 830);
+  std::set<std::string> said;
+  for (const DrawnText& text : read_texts(svg)) said.insert(text.words);
+  const auto pages = read_parts(svg, "part");
+  const std::vector<DrawnPart>& attention = pages.rbegin()->second;
+  REQUIRE(attention.size() == 24);  // K and V of twelve layers
+  for (const DrawnPart& part : attention) {
+    CAPTURE(part.owner);
+    CHECK(said.contains(human_count(part.begin)));
+  }
+}
+
+TEST_CASE("edge: with 400 layers a page the line above each is still half a pixel from left to right") {
+  EngineSpec engine;
+  engine.memory_bytes = 4 * gib;
+  ModelSpec model = hybrid_model("dense", 401, full_attention(2, 64), qwen_gdn(4, 8),
+                                 [](std::int64_t layer) { return layer > 0; });
+  model.ssm_dtype = DType::fp32;
+  const PlanSet set = make_plans(model, engine, {.max_model_lens = {1024}}, std::vector<std::int64_t>{400});
+  pugi::xml_document document;
+  const std::string svg = svg_of(set, set.plans[0], 830);
+  REQUIRE(document.load_buffer(svg.data(), svg.size()));
+  std::size_t lines = 0;
+  for (const pugi::xml_node& line : document.child("svg").children("line")) {
+    if (line.attribute("y1").as_double() != line.attribute("y2").as_double()) continue;
+    ++lines;
+    // Of the 782 pixels of the page each of the 400 layers has less than two.
+    CHECK(line.attribute("x2").as_double() - line.attribute("x1").as_double() > 0.48);
+  }
+  CHECK(lines == 401);  // and one over the page of the layer with a state
+}
+
+TEST_CASE("edge: words that find no room on a dimension line stand behind it, and before it where the page ends") {
+  // A state is 48 steps of 64 channels in two bytes, and two heads of 16 x 16 numbers in four: of 8,192 bytes the first
+  // head takes those from 6,144 to 7,168. 32 tokens of 256 bytes fill the page as well.
+  EngineSpec engine;
+  engine.memory_bytes = 64 * mib;
+  const PlanSet set = make_plans(qwen_hybrid("small", 4, full_attention(2, 32), GdnSpec{1, 2, 16, 16, 49}), engine,
+                                 {.max_model_lens = {1024}}, std::vector<std::int64_t>{1});
+  REQUIRE(set.plans[0].page_bytes() == 8192);
+  pugi::xml_document document;
+  const std::string svg = svg_of(set, set.plans[0], 830);
+  REQUIRE(document.load_buffer(svg.data(), svg.size()));
+  std::vector<std::string> before, behind;
+  for (const pugi::xml_node& text : document.child("svg").children("text")) {
+    const pugi::xml_node line = text.previous_sibling();
+    if (line.name() != std::string("path")) continue;  // "M from,y H to": the words follow it where they are beside it
+    const std::string path = line.attribute("d").value();
+    const double from = std::stod(path.substr(1)), to = std::stod(path.substr(path.find('H') + 1));
+    const bool ends = text.attribute("text-anchor").value() == std::string("end");
+    (ends ? before : behind).push_back(text.text().get());
+    const double x = text.attribute("x").as_double();
+    CHECK((ends ? x < from : x > to));
+  }
+  CHECK(before == std::vector<std::string>{"head stride 256 elements = 1,024 bytes"});
+  CHECK(behind == std::vector<std::string>{"token stride 64 elements = 128 bytes"});
+}
+
 TEST_CASE("fault: overlapping views make no page map") {
   PlanSet set = qwen_plans({5});
   CachePlan& plan = set.plans[0];

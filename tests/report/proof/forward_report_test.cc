@@ -55,3 +55,15 @@ TEST_CASE("golden: what went wrong is said of a run alone, and of several only o
   CHECK(one_of_two.find("an output is wrong\n") > title);
   CHECK_FALSE(contains(text_of({passed, passed}), "### small"));
 }
+
+TEST_CASE("golden: of what took place in a case the counts are told, and those that are zero left out") {
+  ForwardReport report = run_that(passed);
+  ForwardResult& result = report.results.front();
+  result.tokens = 9;
+  result.hit_tokens = 4711;
+  result.reused_blocks = 42;
+  result.max_error = 0.05;  // half of the bound
+  const std::string text = render_markdown(forward_report(std::vector{report}));
+  CAPTURE(text);
+  CHECK(contains(text, "| 9 | 4,711 |  |  |  | 42 | "));  // nothing was copied, preempted or refused
+}

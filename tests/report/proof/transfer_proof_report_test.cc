@@ -96,3 +96,13 @@ TEST_CASE("law: json and csv have every check") {
   CHECK(all["from"]["tensor_parallel"] == 1);
   CHECK(transfer_proof_table(proofs).rows().size() == transfer_checks().size());
 }
+
+TEST_CASE("edge: json says why a fault has no place, of that fault alone") {
+  TransferProof no_place = proof_with("", TransferFault::wrong_group);
+  no_place.no_place = "no rank keeps the same group";
+  const std::vector<TransferProof> proofs{proof_with("kv-moved", TransferFault::heads_swapped), no_place};
+  const json runs = json::parse(render_transfer_proof(sample_transfer(), proofs, Format::json))["runs"];
+  REQUIRE(runs.size() == 2);
+  CHECK_FALSE(runs[0].contains("no_place"));
+  CHECK(runs[1].value("no_place", "") == "no rank keeps the same group");
+}

@@ -71,6 +71,9 @@ TEST_CASE("edge: requests that were not served are named, and make a rule that i
 TEST_CASE("edge: what no record covers is said where it is in play") {
   SimulateAnswer answer = one_cache();
   TreeSettings& settings = stats_of(answer).settings;
+  settings.decodes = true;
+  CHECK_FALSE(has(answer, "Modelled"));  // a decode in pages of one token is covered
+  settings.decodes = false;
   settings.page = 64;
   settings.skip_decode_lock = true;
   settings.strategy = TreeStrategy::extra_buffer_lazy;

@@ -278,6 +278,31 @@ TEST_CASE("fault: a wrong index is found") {
   }
 }
 
+TEST_CASE("fault: blocks of one key that are not found oldest first are found") {
+  // A copy of a prompt of two blocks finds the first of them alone, as its last token is always computed: it computes
+  // the second one again, in a later step, and publishes it under the same key.
+  Scheduler scheduler({.block_size_tokens = 4, .num_blocks = 40, .state_groups = 0}, false,
+                      [](const RequestRecord&) {});
+  const TraceBatch batch = copies_of({{1, 8}}, 2, 50);
+  for (const TraceRequest& request : batch.requests) {
+    scheduler.submit(request, batch.prompt(request));
+    scheduler.schedule(0);
+    scheduler.complete(0);
+  }
+  REQUIRE(scheduler.num_running() == 2);
+  BlockArena& pool = CachePeek::pool(scheduler);
+  const BlockId first = scheduler.running()[0]->blocks.attention[0][1];
+  const BlockId copy = scheduler.running()[1]->blocks.attention[0][1];
+  REQUIRE(first != copy);
+  REQUIRE(pool.key(first) == pool.key(copy));
+  REQUIRE(pool.published_step(first) < pool.published_step(copy));
+  CHECK(find_violations(scheduler).empty());
+  ArenaPeek::blocks(pool)[first].published_step = pool.published_step(copy) + 1;
+  const std::vector<std::string> violations = find_violations(scheduler);
+  REQUIRE(violations.size() == 1);
+  CHECK(violations.front().find("are not found oldest first") != std::string::npos);
+}
+
 TEST_CASE("fault: incomplete or shared tables are found") {
   PlantedInPool planted;
   SUBCASE("a running state is missing in one group") {

@@ -147,6 +147,14 @@ TEST_CASE("rule: a router that reads states as prefixes sees what is not there, 
   check(16, 8, 8);
 }
 
+TEST_CASE("rule: events are of the first attention group's blocks, in a cache without attention of its states'") {
+  CacheGeometry geometry = four_token_blocks();
+  geometry.state_block_size_tokens = 8;
+  CHECK(event_block(geometry) == 4);
+  geometry.attention_groups = 0;
+  CHECK(event_block(geometry) == 8);
+}
+
 TEST_CASE("rule: a router of states asks for the blocks that a window needs at a place, by the window's own blocks") {
   // Keys stand every 4 tokens. The group that sees 9 tokens has blocks of 8, of which a place needs the one before it.
   CacheGeometry geometry = four_token_blocks();

@@ -159,6 +159,15 @@ TEST_CASE("edge: tokens without an id are content of one request alone") {
   CHECK(read.uncovered == 6);
 }
 
+TEST_CASE("edge: a token with the id 0 is one like any other") {
+  const auto row = [](const char* ids) {
+    return fmt::format(R"({{"session_id": "s", "turn_id": 0, "ts": 1, "num_input_tokens": 2, )"
+                       R"("num_output_tokens": 1, "input_tokens": [{}], "output_tokens": [0]}})" "\n", ids);
+  };
+  const TemporaryFile file(row("0, 5") + row("0, 5") + row("1, 5"));
+  CHECK(told(file.path()).shared == Numbers{0, 1, 0});
+}
+
 TEST_CASE("edge: a session spread over lines is one object") {
   const TemporaryFile file(
       "{\n  \"block_size\": 4,\n \"hash_id_scope\": \"local\",\n \"requests\": [\n"

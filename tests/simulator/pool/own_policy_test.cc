@@ -109,6 +109,16 @@ TEST_CASE("golden: what a policy is told of a prefix, by hand") {
   CHECK((*went)[0].now == 4);
 }
 
+TEST_CASE("edge: a prefix whose rank has risen since it was ranked is ranked anew before it goes") {
+  // By rank the prefixes behind which others are kept stay. When the first one was ranked nothing lay behind it; now
+  // the second one does. The fourth prompt takes one block: a state, which is not that of the first.
+  TestPolicy with_longer;
+  with_longer.of_rank = [](const PrefixFacts& prefix) { return static_cast<double>(prefix.longer); };
+  const std::vector<PromptSegments> prompts{whole_blocks({1}), whole_blocks({1, 2}), whole_blocks({3}),
+                                            whole_blocks({9}), whole_blocks({1, 4})};
+  CHECK(hits(own_cache(9, with_longer), prompts) == std::vector<std::int64_t>{0, 2, 0, 0, 2});
+}
+
 TEST_CASE("edge: ranks that rise with every question end a choice all the same") {
   TestPolicy rising;
   rising.of_rank = [next = 0.0](const PrefixFacts&) mutable { return ++next; };

@@ -279,6 +279,11 @@ TEST_CASE("fault: nodes that do not hang together are found") {
     TreePeek::unused(planted.tree()).push_back(planted.leaf());
     CHECK(find_violations(planted.replay).size() > 1);
   }
+  SUBCASE("a node was given back twice") {
+    const TreeNodeId leaf = planted.leaf();
+    for (int i = 0; i < 2; ++i) TreePeek::unused(planted.tree()).push_back(leaf);
+    CHECK(planted.found("node " + std::to_string(leaf) + " is unused twice"));
+  }
   SUBCASE("a use in the future") {
     nodes[planted.leaf()].used = 1'000'000;
     CHECK(planted.found("was used at"));

@@ -230,3 +230,46 @@ TEST_CASE("after a retraction those that go on are promised the share that they 
     for (const TreeRecord& record : run.records) CHECK(record.status == RequestStatus::ok);
   }
 }
+
+TEST_CASE("those that decode are promised less with every step, also while others come") {
+  // The first request has generated 51 tokens, 50 of them in steps of their own, so with its prompt of two it takes 52
+  // of 114 slots. Of the 49 that it may still generate it is promised the share 0.7 less 50 times 0.602 / 600, 31.84
+  // tokens, which leaves 30.16: a prompt of 28 asks for 30 with the token that it generates and a page, one of 29 for
+  // 31. By a share of 0.7 as at the beginning 27.7 would be left.
+  for (const std::int64_t second : {28, 29}) {
+    CAPTURE(second);
+    TraceBatch batch = batch_of({{{1, 2}}, {{2, second}}}, 1);
+    batch.requests[0].output_length = 100;
+    ScheduledRun run({.token_slots = 114, .decodes = true}, 2);
+    run.scheduler.submit(batch.requests[0], batch.prompt(batch.requests[0]));
+    for (int step = 0; step < 1 + 50; ++step) run.step();
+    REQUIRE(run.scheduler.tree().token_pool().free_tokens() == 62);
+    run.scheduler.submit(batch.requests[1], batch.prompt(batch.requests[1]));
+    run.step();
+    CHECK(std::ssize(run.records) == (second == 28 ? 1 : 0));
+  }
+}
+
+TEST_CASE("a retraction makes room for 20 steps of each that goes on, of what the retracted one leaves in the tree") {
+  // Beside 40 tokens of prompts three requests generate one token a step each in 90 slots: these last for 30 steps.
+  // Then the one with the longest prompt gives 30 slots back, and its prompt of 20 tokens, which lies in the tree for
+  // nobody, goes too: 2 x 20 are to be free. Of the 50 the other two take one each.
+  TraceBatch batch = batch_of({{{1, 10}}, {{2, 10}}, {{3, 20}}}, 37);
+  ScheduledRun run({.token_slots = 130, .decodes = true}, 3);
+  for (const TraceRequest& request : batch.requests) {
+    run.scheduler.submit(request, batch.prompt(request));
+    run.step();
+  }
+  REQUIRE(run.scheduler.num_running() == 3);
+  for (int step = 0; step < 30; ++step) run.step();
+  REQUIRE(run.scheduler.tree().token_pool().free_tokens() == 0);
+  REQUIRE(run.scheduler.tree().evictions().tokens == 0);
+  run.step();
+  CHECK(run.scheduler.num_running() == 2);
+  CHECK(run.scheduler.tree().evictions().tokens == 20);
+  CHECK(run.scheduler.tree().token_pool().free_tokens() == 50 - 2);
+  while (run.scheduler.num_in_flight() > 0) run.step();
+  REQUIRE(run.records.size() == 3);
+  CHECK(run.records[2].index == 2);
+  CHECK(run.records[2].retractions == 1);
+}

@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <vector>
 
 #include "base/error.h"
@@ -44,6 +45,24 @@ TEST_CASE("fault: a reversed pack gives each layer the whole place of the one as
   }
 }
 
+TEST_CASE("fault: a slot that steps as if a layer were missing begins with the last layer of the slot before it") {
+  const CachePlan plan =
+      small_plan(1, CacheMode::align, DType::bf16, std::int64_t{64} << 20, Strategy::compact_slots);
+  const std::vector<BoundView> before = bind_views(plan);
+  std::vector<BoundView> after = before;
+  BlockAssignment assignment;
+  plant_fault(Fault::slot_stride, plan, after, assignment);
+  const auto state_of_layer = [](const std::vector<BoundView>& views, std::int64_t layer) -> const Layout& {
+    for (const BoundView& view : views)
+      if (view.view.layer == layer && view.view.tensor == "ssm") return view.address;
+    throw std::logic_error("the layer keeps a recurrent state");
+  };
+  // A slot has the states of layers 0, 2 … 10 side by side.
+  const Layout& first = state_of_layer(after, 0);
+  CHECK(first.offset() == state_of_layer(before, 0).offset());
+  CHECK(first.offset() + first.stride("block") == state_of_layer(before, 10).offset());
+}
+
 TEST_CASE("edge: narrow offsets have a place from the first element on that 32 bits do not reach") {
   const CachePlan plan = small_plan(1);
   const auto plant_with_last = [&](std::int64_t last_element) {
@@ -68,4 +87,13 @@ TEST_CASE("edge: where nobody holds a block none is copied to where it does not 
     CHECK(find_stray_copy(fault, plan, views, held).has_value());
     CHECK_FALSE(find_stray_copy(fault, plan, views, nothing).has_value());
   }
+}
+
+TEST_CASE("edge: where attention and states share no pool nothing of the one kind is copied over the other") {
+  const CachePlan plan = small_plan(2, CacheMode::align, DType::bf16, std::int64_t{64} << 20, Strategy::dual_pool);
+  const std::vector<BoundView> views = bind_views(plan);
+  const BlockAssignment held = assign_blocks(plan, std::vector<BatchRequest>{{.tokens = 100}}, 1);
+  CHECK_FALSE(find_stray_copy(Fault::kv_over_state, plan, views, held).has_value());
+  CHECK_FALSE(find_stray_copy(Fault::state_over_kv, plan, views, held).has_value());
+  CHECK(find_stray_copy(Fault::freed_block, plan, views, held).has_value());
 }

@@ -142,6 +142,33 @@ TEST_CASE("fault: a case of snapshots whose event did not take place has failed,
   }
 }
 
+TEST_CASE("fault: a prompt that goes on from a snapshot without its K and V is wrong from the token behind it on") {
+  const ForwardReport report =
+      run_snapshots(four_layers(), tensorrt(), ForwardFault::lost_pages, {ForwardCase::eviction});
+  REQUIRE(report.results.size() == 2);
+  const ForwardResult& result = report.results.back();
+  REQUIRE(result.mode == CacheMode::align);
+  // The first prompt left a snapshot behind its 44 tokens, the second one of other tokens behind 40. Both have lost K
+  // and V when the third one runs, which begins with all of the first.
+  CAPTURE(result.message);
+  CHECK(result.message.starts_with("request 2, token 44, "));
+}
+
+TEST_CASE("edge: a prompt of the cases is computed in chunks of 64 tokens") {
+  const SnapshotBench bench;
+  SnapshotSettings settings = *bench.setting.snapshots;
+  settings.points = {};  // no snapshot ends a chunk
+  using Steps = std::pair<std::int64_t, std::int64_t>;
+  for (const auto& [tokens, steps] : {Steps{64, 1}, Steps{65, 2}}) {
+    ForwardResult result;
+    SnapshotRun run(bench.setting, settings, result);
+    run.run({{{1, tokens}}});
+    run.count();
+    CHECK(run.num_steps() == steps);
+    CHECK_MESSAGE(result.status == ForwardStatus::passed, result.message);
+  }
+}
+
 TEST_CASE("edge: a prompt or a decode that the pools do not hold is said") {
   const SnapshotBench bench;
   SnapshotSettings settings = *bench.setting.snapshots;

@@ -89,6 +89,10 @@ TEST_CASE("transfer fault: values that moved wrong change what goes on from them
     CHECK(failing(with_fault(pair, fault)) == std::set<std::string>{"states-moved", "states-continued"});
   for (const TransferFault fault : {TransferFault::heads_swapped, TransferFault::wrong_replica})
     CHECK(failing(with_fault(pair, fault)) == std::set<std::string>{"kv-moved", "attention-continued"});
+  // An older state holds numbers as every state does, unlike bytes that nobody wrote.
+  const TransferProof older = with_fault(pair, TransferFault::stale_state);
+  CHECK(check_named(older, "states-moved").message.find(" belongs there") != std::string::npos);
+  CHECK(check_named(older, "states-moved").message.find("nan found") == std::string::npos);
   // The first of a convolution's steps has none before it whose values could come in its place.
   const TransferProof stale = with_fault(pair, TransferFault::stale_steps);
   CHECK(check_named(stale, "states-moved").message.find(" conv, step 1, q, part 0, channel 0: ") != std::string::npos);

@@ -321,6 +321,13 @@ TEST_CASE("transfer proof: how much goes on is as asked, and another seed has ot
   CHECK(found[0] != found[1]);
 }
 
+TEST_CASE("transfer proof: all of it takes longer than the list and the copies, which are parts of it") {
+  const TransferProof proof = prove({small_hybrid(small_gdn), small_engine(2), small_engine(4), 150});
+  CHECK(proof.list_seconds > 0);
+  CHECK(proof.copy_seconds > 0);
+  CHECK(proof.seconds > proof.list_seconds + proof.copy_seconds);
+}
+
 TEST_CASE("transfer proof: progress counts every rank of both sides once") {
   const TransferPair pair{small_hybrid(small_gdn), small_engine(2), small_engine(4), 150};
   const TransferMap map = pair.map();

@@ -70,4 +70,27 @@ TEST_CASE("golden: of one head K and V of each token are copied, row by row") {
   }
 }
 
+TEST_CASE("golden: of a row whose channels lie apart the live bytes are those of its channels alone") {
+  const TransferPair pair{small_hybrid(small_gdn), small_engine(2), small_engine(4), 150};
+  const TransferMap map = pair.map();
+  const TransferRequest request = request_between(map, pair);
+  TransferRanks ranks{map.from(), map.to(), request.from, request.to, request.tokens};
+  TransferRank& rank = ranks.to.front();
+  // Of the first layer, and of token 3 alone, the only head of the rank has 16 channels of two bytes, six bytes apart.
+  RankTokens& tokens = rank.tokens.front();
+  rank.tokens.erase(rank.tokens.begin() + 1, rank.tokens.end());
+  tokens.first_token = 3;
+  tokens.end_token = 4;
+  tokens.has_values = false;
+  REQUIRE(tokens.heads.size() == 1);
+  std::vector<Axis> axes(tokens.key.axes().begin(), tokens.key.axes().end());
+  axes[static_cast<std::size_t>(tokens.key.find("channel"))].stride = 6;
+  tokens.key = Layout(axes, tokens.key.offset());
+  const std::int64_t first = tokens.byte_of(tokens.slot(3), 0, false);
+  std::vector<ByteRange> channels;
+  for (std::int64_t i = 0; i < 16; ++i) channels.push_back({first + 6 * i, first + 6 * i + 2});
+  const std::vector<std::vector<ByteRange>> live = live_ranges(rank, LivePart::tokens);
+  CHECK(live[static_cast<std::size_t>(tokens.view->view.pool)] == channels);
+}
+
 }  // namespace hybridkv::testing

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t most_clock_bytes = std::size_t{1} << 16;
 /// What engines may take of a GPU where nobody says it.
-constexpr double utilization = 0.9;
+constexpr double assumed_utilization = 0.9;
 
 }  // namespace
 
@@ -71,7 +71,7 @@ std::int64_t cache_memory(const Scenario& scenario, const Gpu& gpu) {
   std::int64_t left = 0;
   for (; asked.tensor_parallel <= most_ranks; asked.tensor_parallel *= 2) {
     const CountedWeights weights = counted_weights(scenario.model, asked);
-    left = memory_budget(gpu, utilization, weights.bytes, std::nullopt, start).available_bytes;
+    left = memory_budget(gpu, assumed_utilization, weights.bytes, std::nullopt, start).available_bytes;
     if (left > 0) break;
   }
   if (asked.tensor_parallel == scenario.engine.tensor_parallel) return left;

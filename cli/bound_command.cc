@@ -87,7 +87,7 @@ void add_bound_command(CLI::App& app, CommandAction& action) {
       "  hybridkv bound qwen3.5-397b --pack 1 --engines {today},{tree}\n"
       "  hybridkv bound qwen3.5-397b --pack 1 --replicas 8\n"
       "  hybridkv bound Qwen3.5-35B-A3B --max-model-len 128k --gpu H200 --requests 500\n"
-      "  hybridkv bound qwen3.5-397b --pack 5 --format json | jq '.layouts[0].upper_rate'"));
+      "  hybridkv bound qwen3.5-397b --format json | jq '.layouts[0].upper_rate'"));
   command->callback([options, &action] {
     action = [options] {
       apply_simple_traffic(options->scenario, options->traffic);

@@ -16,10 +16,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::vector<std::string> commands{"plan",   "explain",  "whose",  "compare", "verify", "attend",
-                                        "bench",  "plot",     "report",  "simulate", "sweep",
-                                        "merge",  "recommend", "boot",   "calibrate", "doctor", "audit",
-                                        "conform", "emit", "models", "init", "import", "completions", "man"};
+/// All commands, as the program lists them.
+std::vector<std::string> listed_commands() {
+  std::vector<std::string> commands;
+  const std::string help = run_program("help").output;
+  const std::size_t begin = help.find("Commands:\n"), end = help.find("\nFlags:\n");
+  if (begin > end || end == help.npos) return commands;
+  std::istringstream lines(help.substr(begin, end - begin));
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("  ") && !line.starts_with("   ")) commands.push_back(line.substr(2, line.find(' ', 2) - 2));
+  return commands;
+}
 
 /// Commands of a help's lines that begin with "  hybridkv ", without that word; a backslash joins lines, and what other
 /// programs do with the output is left out.
@@ -54,27 +61,32 @@ void add_files(const ScratchFolder& scratch) {
                                    {"forward.json", "forward.json"}, {"decoding.txt", "decoding.log"}})
     fs::copy_file(clock / file, scratch.path / name);
   fs::create_directory(scratch.path / "results");
+  for (const auto& [name, ranks] : {std::pair{"prefill.yaml", "1"}, {"decode.yaml", "2"}})
+    scratch.file(name, std::string("model: Qwen3.5-4B\nengine: {memory: 40G, tensor_parallel: ") + ranks +
+                           "}\nlimits: {max_model_len: 32k}\n");
   scratch.file("my.yaml", "model: Qwen3.5-4B\n"
                           "engine: {memory: 40G, tensor_parallel: [1, 2]}\nlimits: {max_model_len: 32k}\n");
 }
 
 /// True where the example is run to its end in far less than a second; others are parsed, values included, by asking
 /// for their help.
-bool is_cheap(const std::string& command) {
+bool is_cheap(const std::string& command, const std::string& example) {
   const std::vector<std::string> dear{"verify", "bench", "plot", "report", "recommend", "conform"};
-  return std::find(dear.begin(), dear.end(), command) == dear.end();
+  return std::find(dear.begin(), dear.end(), command) == dear.end() && !contains(example, "--verify");
 }
 
 ProgramRun run_example(const ScratchFolder& scratch, const std::string& command, std::string example) {
   if (command == "simulate") example += " --requests 20";
-  if (!is_cheap(command)) example += " --help";
+  if (!is_cheap(command, example)) example += " --help";
   return run_program(example, "cd '" + scratch.path.string() + "' &&");
 }
 
 }  // namespace
 
 TEST_CASE("edge: every help is at most 80 columns wide, the same behind help and --help") {
-  for (std::string command : commands) {
+  const std::vector<std::string> commands = listed_commands();
+  CHECK(commands.size() > 20);
+  for (const std::string& command : commands) {
     CAPTURE(command);
     const ProgramRun help = run_program("help " + command);
     CHECK(help.exit_code == 0);
@@ -87,13 +99,12 @@ TEST_CASE("edge: every help is at most 80 columns wide, the same behind help and
   const ProgramRun all = run_program("help");
   CHECK(all.exit_code == 0);
   CHECK(all.output == run_program("--help").output);
-  for (const std::string& command : commands) CHECK(contains(all.output, "\n  " + command + " "));
   std::istringstream lines(all.output);
   for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 80, line);
 }
 
 TEST_CASE("golden: the examples of every help run") {
-  for (const std::string& command : commands) {
+  for (const std::string& command : listed_commands()) {
     const ScratchFolder scratch;
     add_files(scratch);
     if (command == "merge")

@@ -18,8 +18,7 @@ TransferSide make_side(const ModelSpec& model, const EngineSpec& engine, const L
                     fmt::format("a request lives on some of the ranks where {} share requests; give the ranks of one "
                                 "share as engine.tensor_parallel and leave this out",
                                 ranks));
-  TransferSide side;
-  side.tensor_parallel = engine.tensor_parallel;
+  TransferSide side{.tensor_parallel = engine.tensor_parallel};
   EngineSpec stage = engine;
   for (stage.pipeline_rank = 0; stage.pipeline_rank < engine.pipeline_parallel; ++stage.pipeline_rank)
     side.stages.push_back(make_plan(model, stage, limits));

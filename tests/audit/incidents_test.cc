@@ -9,17 +9,6 @@ namespace hybridkv::testing {
 
 namespace {
 
-/// The one finding of a recording, without its line.
-OwnershipFinding only_finding(const SmallRecording& tape) {
-  const std::vector<OwnershipFinding> found = tape.findings();
-  for (const OwnershipFinding& one : found)
-    CAPTURE(std::string(to_string(one.fault)) + " " + std::to_string(one.request) + " " + std::to_string(one.group));
-  REQUIRE(found.size() == 1);
-  OwnershipFinding finding = found.front();
-  finding.line = 0;
-  return finding;
-}
-
 /// Replaces the blocks that request 17 finds of a group.
 void find_instead(SmallRecording& tape, std::int64_t group, std::vector<std::int64_t> blocks) {
   std::get<TableEvent>(tape.finds[static_cast<std::size_t>(group) + 1]).blocks = std::move(blocks);

@@ -27,11 +27,10 @@ TEST_CASE("edge: a state exported in the middle of a run, be it behind one token
     tape.between = tape.comes = tape.finds = tape.takes = tape.runs = {};
     CHECK(tape.findings().empty());
     tape.first = events_with(0);
-    const std::vector<OwnershipFinding> found = tape.findings();
-    REQUIRE(found.size() == 1);
-    CHECK(found[0].fault == OwnershipFault::no_block);
-    CHECK(found[0].group == state_group);
-    CHECK(found[0].first_token == exported);
+    const OwnershipFinding found = only_finding(tape);
+    CHECK(found.fault == OwnershipFault::no_block);
+    CHECK(found.group == state_group);
+    CHECK(found.first_token == exported);
   }
 }
 
@@ -45,14 +44,13 @@ TEST_CASE("regression: a request goes on in the block whose state is still being
                TableEvent{TableChange::taken, 4, full_group, 2, {3}},
                TableEvent{TableChange::taken, 4, window_group, 2, {13}},
                ComputeEvent{{{.request = 4, .start = 8, .tokens = 1, .states = {{state_group, 22, {{22, 9}}}}}}}};
-  const std::vector<OwnershipFinding> found = tape.findings();
-  REQUIRE(found.size() == 1);
-  CHECK(found[0].fault == OwnershipFault::changed_while_stored);
-  CHECK(found[0].request == 4);
-  CHECK(found[0].group == state_group);
-  CHECK(found[0].block == 22);
-  CHECK(found[0].step == 3);
-  CHECK(found[0].object == "behind 8");
+  const OwnershipFinding found = only_finding(tape);
+  CHECK(found.fault == OwnershipFault::changed_while_stored);
+  CHECK(found.request == 4);
+  CHECK(found.group == state_group);
+  CHECK(found.block == 22);
+  CHECK(found.step == 3);
+  CHECK(found.object == "behind 8");
   tape.between = {StoredEvent{"behind 8"}};
   CHECK(tape.findings().empty());
 }

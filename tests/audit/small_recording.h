@@ -1,6 +1,9 @@
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -71,5 +74,16 @@ struct SmallRecording {
     return found;
   }
 };
+
+/// The one finding of a recording, without its line.
+inline OwnershipFinding only_finding(const SmallRecording& tape) {
+  const std::vector<OwnershipFinding> found = tape.findings();
+  for (const OwnershipFinding& one : found)
+    CAPTURE(std::string(to_string(one.fault)) + " " + std::to_string(one.request) + " " + std::to_string(one.group));
+  REQUIRE(found.size() == 1);
+  OwnershipFinding finding = found.front();
+  finding.line = 0;
+  return finding;
+}
 
 }  // namespace hybridkv::testing

@@ -16,16 +16,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
+const std::vector<std::string> commands{
+    "plan", "explain", "whose", "compare", "verify", "attend", "bench", "plot", "report", "simulate", "sweep", "merge",
+    "trace", "bound", "transfer", "recommend", "boot", "calibrate", "doctor", "audit", "conform", "emit", "models",
+    "init", "import", "completions", "man"};
+
 /// All commands, as the program lists them.
 std::vector<std::string> listed_commands() {
-  std::vector<std::string> commands;
+  std::vector<std::string> listed;
   const std::string help = run_program("help").output;
   const std::size_t begin = help.find("Commands:\n"), end = help.find("\nFlags:\n");
-  if (begin > end || end == help.npos) return commands;
+  if (begin > end || end == help.npos) return listed;
   std::istringstream lines(help.substr(begin, end - begin));
   for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("  ") && !line.starts_with("   ")) commands.push_back(line.substr(2, line.find(' ', 2) - 2));
-  return commands;
+    if (line.starts_with("  ") && !line.starts_with("   ")) listed.push_back(line.substr(2, line.find(' ', 2) - 2));
+  return listed;
 }
 
 /// Commands of a help's lines that begin with "  hybridkv ", without that word; a backslash joins lines, and what other
@@ -84,8 +89,7 @@ ProgramRun run_example(const ScratchFolder& scratch, const std::string& command,
 }  // namespace
 
 TEST_CASE("edge: every help is at most 80 columns wide, the same behind help and --help") {
-  const std::vector<std::string> commands = listed_commands();
-  CHECK(commands.size() > 20);
+  CHECK(listed_commands() == commands);
   for (const std::string& command : commands) {
     CAPTURE(command);
     const ProgramRun help = run_program("help " + command);
@@ -104,7 +108,7 @@ TEST_CASE("edge: every help is at most 80 columns wide, the same behind help and
 }
 
 TEST_CASE("golden: the examples of every help run") {
-  for (const std::string& command : listed_commands()) {
+  for (const std::string& command : commands) {
     const ScratchFolder scratch;
     add_files(scratch);
     if (command == "merge")

@@ -26,6 +26,14 @@ using namespace hybridkv::testing;
 
 namespace {
 
+/// Of a model with small heads, every fourth layer with attention, so that many layers go into a page.
+PlanSet plans_of_small_heads(std::int64_t layers, const std::vector<std::int64_t>& packs) {
+  EngineSpec engine;
+  engine.memory_bytes = 4 * gib;
+  return make_plans(qwen_hybrid("many", layers, full_attention(2, 64), qwen_gdn(4, 8)), engine,
+                    {.max_model_lens = {1024}}, packs);
+}
+
 std::string svg_of(const PlanSet& set, const CachePlan& plan, int width) {
   return page_map_svg(set, plan, page_strips(plan), width);
 }
@@ -252,14 +260,10 @@ TEST_CASE("law: every form and order of a backend is mapped byte for byte") {
 }
 
 TEST_CASE("law: no line strikes through a number or a name, and none covers another, with 1 to 72 layers a page") {
-  EngineSpec engine;
-  engine.memory_bytes = 4 * gib;
-  const std::vector<std::int64_t> packs{1, 2, 5, 7, 12, 24, 36, 72};
-  const PlanSet many = make_plans(qwen_hybrid("many", 288, full_attention(2, 64), qwen_gdn(4, 8)), engine,
-                                  {.max_model_lens = {1024}}, packs);
+  const PlanSet many = plans_of_small_heads(288, {1, 2, 5, 7, 12, 24, 36, 72});
   const PlanSet some = qwen_plans({1, 3, 4, 5, 8, 15}, {48});
   // Numbers of a terabyte are wider than a part of the page.
-  EngineSpec vast = engine;
+  EngineSpec vast;
   vast.memory_bytes = (1 << 20) * gib;
   const ModelSpec wide_model = qwen_hybrid("wide", 48, full_attention(2, 64), GdnSpec{16, 1 << 18, 256, 256, 4});
   const PlanSet wide =
@@ -278,10 +282,7 @@ TEST_CASE("law: no line strikes through a number or a name, and none covers anot
 }
 
 TEST_CASE("law: below a page every part has a tick where it begins, a short one where its number finds no room") {
-  EngineSpec engine;
-  engine.memory_bytes = 4 * gib;
-  const PlanSet set = make_plans(qwen_hybrid("many", 288, full_attention(2, 64), qwen_gdn(4, 8)), engine,
-                                 {.max_model_lens = {1024}}, std::vector<std::int64_t>{72});
+  const PlanSet set = plans_of_small_heads(288, {72});
   const std::string svg = svg_of(set, set.plans[0], 830);
   pugi::xml_document document;
   REQUIRE(document.load_buffer(svg.data(), svg.size()));
@@ -307,11 +308,7 @@ TEST_CASE("law: below a page every part has a tick where it begins, a short one 
 }
 
 TEST_CASE("edge: layers keep names above them when there are 36 or 72 a page; a hue says K or V, never whose") {
-  EngineSpec engine;
-  engine.memory_bytes = 4 * gib;
-  const std::vector<std::int64_t> packs{36, 72};
-  const PlanSet set = make_plans(qwen_hybrid("many", 288, full_attention(2, 64), qwen_gdn(4, 8)), engine,
-                                 {.max_model_lens = {1024}}, packs);
+  const PlanSet set = plans_of_small_heads(288, {36, 72});
   for (const CachePlan& plan : set.plans) {
     const std::string svg = svg_of(set, plan, 830);
     std::size_t named = 0;
@@ -322,10 +319,7 @@ TEST_CASE("edge: layers keep names above them when there are 36 or 72 a page; a 
 }
 
 TEST_CASE("edge: of 24 parts all have their number below, those of V too") {
-  EngineSpec engine;
-  engine.memory_bytes = 4 * gib;
-  const PlanSet set = make_plans(qwen_hybrid("many", 48, full_attention(2, 64), qwen_gdn(4, 8)), engine,
-                                 {.max_model_lens = {1024}}, std::vector<std::int64_t>{12});
+  const PlanSet set = plans_of_small_heads(48, {12});
   const std::string svg = svg_of(set, set.plans[0], 830);
   std::set<std::string> said;
   for (const DrawnText& text : read_texts(svg)) said.insert(text.words);

@@ -33,4 +33,22 @@ TEST_CASE("edge: of what the host has no room for nobody's goes first, though wh
   CHECK(tree.match(runs_of({{1, 32}}, 32), 32).attention_tokens == 32);
 }
 
+TEST_CASE("edge: on a full host the oldest page gives way to what comes from the device") {
+  PagePool pages(1, 1), states(1, 1);
+  SnapshotTree tree(32, true, pages, states);
+  SnapshotEviction eviction(tree, pages, states, true);
+  EvictedPages evicted;
+  for (const std::uint64_t content : {1, 1000}) {
+    const SnapshotPage page = pages.take();
+    tree.set_page(tree.add(SnapshotTree::root, runs_of({{content, 32}}, 32), 0, 32), page, 32);
+    pages.release(page);
+    CHECK(eviction.make_room(0, 1, evicted));
+    CHECK(pages.num_free() == 1);
+    CHECK(pages.num_free(PageLevel::host) == 0);
+    CHECK(tree.num_blocks() == 1);
+    CHECK(tree.match(runs_of({{content, 32}}, 32), 32).attention_tokens == 32);
+  }
+  CHECK(tree.match(runs_of({{1, 32}}, 32), 32).attention_tokens == 0);
+}
+
 }  // namespace hybridkv::test

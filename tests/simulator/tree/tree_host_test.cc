@@ -81,6 +81,15 @@ TEST_CASE("edge: of a host too full for a copy no more goes than what is missing
   CHECK(replay.tree().free_host_tokens() == 0);
 }
 
+TEST_CASE("edge: what hangs below a node too large for the host is not copied either") {
+  TreeReplay replay({.token_slots = 100, .strategy = TreeStrategy::no_buffer, .host = {.tokens = 30}});
+  const TraceBatch batch = batch_of({{{1, 40}}, {{1, 40}, {2, 5}}, {{3, 20}}});
+  for (const TraceRequest& request : batch.requests)
+    REQUIRE(replay.run(request, batch.prompt(request)).status == RequestStatus::ok);
+  CHECK(replay.tree().host_counts() == TreeHostCounts{.written_tokens = 20});
+  CHECK(replay.tree().free_host_tokens() == 10);
+}
+
 TEST_CASE("law: pools, tree and host are sound after every action of random workloads") {
   std::int64_t loaded_tokens = 0, loaded_states = 0, left_host = 0;
   for (std::uint64_t seed = 0; seed < 600; ++seed) {

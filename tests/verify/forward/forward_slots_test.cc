@@ -285,6 +285,24 @@ TEST_CASE("edge: a prompt or a decode that all cells do not hold, are said") {
   CHECK(message_of(drafting, settings, {{{{1, 4}}, {101, 2}}, {{{1, 4}, {101, 1}, {2, 5}}}}) == "");
 }
 
+TEST_CASE("edge: what a slot drafts is written over no state of the slot beside it") {
+  const Bench bench(3);
+  SlotSettings settings = *bench.setting.slots;
+  settings.slots = 2;
+  ForwardResult result;
+  SlotRun slots(bench.setting, settings, result);
+  const SlotRecord first = slots.run({{{1, 30}}, {101, 7}});
+  const SlotRecord second = slots.run({{{2, 30}}, {102, 7}});
+  CHECK(first.slot != second.slot);
+  // Each goes on where it ended, after the other one has drafted.
+  CHECK(slots.run({{{1, 30}, {101, 7}, {3, 5}}, {103, 7}}).hit_tokens == 37);
+  CHECK(slots.run({{{2, 30}, {102, 7}, {4, 5}}, {104, 7}}).hit_tokens == 37);
+  CHECK(slots.run({{{1, 30}, {101, 7}, {3, 5}, {103, 7}, {5, 5}}}).hit_tokens == 49);
+  slots.count();
+  CHECK(result.message == "");
+  CHECK(result.times_allowed() < 1);
+}
+
 TEST_CASE("edge: cases and faults that slots do not have are refused with those that they have") {
   CHECK_THROWS_WITH_AS(run_slots(four_layers(), llama(), {}, {ForwardCase::preemption}),
                        "--case preemption: requests of llama.cpp go through the slots of a server, which has no such "

@@ -7,6 +7,7 @@
 
 #include "clock/shape_counter.h"
 #include "tests/clock/clock_cases.h"
+#include "tests/close_to.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -102,7 +103,7 @@ TEST_CASE("law: two runs say the same of a deployment in whichever order they co
   const std::vector<MeasuredRun> slow_first{slow, fast}, fast_first{fast, slow};
   const Coefficients one = calibrated({}, ReplayedRuns(slow_first)), other = calibrated({}, ReplayedRuns(fast_first));
   for (const CoefficientRange& range : coefficient_ranges)
-    CHECK(one[range.which] == doctest::Approx(other[range.which]).epsilon(0.01));
+    CHECK(one[range.which] == close_to(other[range.which], 0.01));
 }
 
 TEST_CASE("golden: steps measured by themselves tell products, experts, memory and launches apart") {
@@ -134,7 +135,7 @@ TEST_CASE("law: time that a step does not tell apart counts for products and for
   step.work.experts.flop_seconds = 0.25e-3;
   step.seconds = 3e-3;
   const Coefficients found = calibrated({}, ReplayedRuns({}), {&step, 1});
-  CHECK(predicted_seconds(step, found) == doctest::Approx(3e-3).epsilon(0.01));
+  CHECK(predicted_seconds(step, found) == close_to(3e-3, 0.01));
   CHECK(found[Coefficient::moe_eff] / 0.25 == doctest::Approx(found[Coefficient::gemm_eff] / 0.5).epsilon(0.01));
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "tests/clock/clock_cases.h"
+#include "tests/close_to.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -80,7 +81,7 @@ TEST_CASE("golden: a prompt of one step that is alone takes the least") {
   add_prompt(batch, 1000, 3000, clock.windows());
   batch.sampled = 1;
   CHECK(least_prompt_seconds(clock, 8192, {0, 4000, 3000}) ==
-        doctest::Approx(clock.seconds(batch) + clock.first_token_seconds()));
+        close_to(clock.seconds(batch) + clock.first_token_seconds()));
 }
 
 TEST_CASE("golden: a prompt that takes three steps pays three times what every step with prompts costs") {
@@ -92,7 +93,7 @@ TEST_CASE("golden: a prompt that takes three steps pays three times what every s
     slower[which] *= 2;
     const double of_one = least(slower, 8192) - least({}, 8192);
     CHECK(of_one > 0);
-    CHECK(least(slower, 1000) - least({}, 1000) == doctest::Approx(3 * of_one));
+    CHECK(least(slower, 1000) - least({}, 1000) == close_to(3 * of_one));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "tests/clock/clock_cases.h"
+#include "tests/close_to.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -42,8 +43,8 @@ TEST_CASE("golden: a scan of 8192 tokens through one layer of Qwen3.5-397B takes
     model.states[0].recurrence = 64 * 128 * 128 / ranks;
     return StepClock(model, {}, some_gpu(), {}).parts(batch)[StepPart::scans];
   };
-  CHECK(scan(1) == doctest::Approx(1.31e-3).epsilon(0.05));
-  CHECK(scan(8) == doctest::Approx(0.33e-3).epsilon(0.05));
+  CHECK(scan(1) == close_to(1.31e-3, 0.05));
+  CHECK(scan(8) == close_to(0.33e-3, 0.05));
 }
 
 TEST_CASE("golden: two hundred and fifty-six decodes read and write the states of a layer in 0.6 ms") {
@@ -54,7 +55,7 @@ TEST_CASE("golden: two hundred and fifty-six decodes read and write the states o
   Coefficients measured;
   measured[Coefficient::mem_eff] = 0.8;
   CHECK(StepClock(model, {}, some_gpu(), measured).parts(batch)[StepPart::states] ==
-        doctest::Approx(0.60e-3).epsilon(0.1));
+        close_to(0.60e-3, 0.1));
 }
 
 TEST_CASE("golden: a window is read to its width, and no further") {
@@ -127,7 +128,7 @@ TEST_CASE("golden: a step sends the rows of a rank to the GPUs of their experts 
   const ClockModel model = some_hybrid();
   // Ten experts of a token lie on eight GPUs at most, seven of which are others; half of 450 GB/s.
   CHECK(StepClock(model, {1, 8}, some_gpu(), no_latency).parts(batch)[StepPart::collectives] ==
-        doctest::Approx(40 * 100 * 7.0 * 4096 * 3 / 225e9));
+        close_to(40 * 100 * 7.0 * 4096 * 3 / 225e9));
   CHECK(StepClock(model, {1, 1}, some_gpu(), no_latency).parts(batch)[StepPart::collectives] == 0);
   CHECK(StepClock(model, {1, 8}, some_gpu(), {}).workload(batch).allreduces == 40);
   CHECK(StepClock(model, {2, 8}, some_gpu(), {}).workload(batch).allreduces == 80);
@@ -188,17 +189,17 @@ TEST_CASE("golden: a step waits for loads before it, and of loads beside it for 
   batch.loaded_beside_seconds = alone / 2;
   CHECK(clock.seconds(batch) == alone);
   batch.loaded_beside_seconds = 3 * alone;
-  CHECK(clock.seconds(batch) == doctest::Approx(3 * alone));
-  CHECK(clock.parts(batch)[StepPart::loads] == doctest::Approx(2 * alone));
+  CHECK(clock.seconds(batch) == close_to(3 * alone));
+  CHECK(clock.parts(batch)[StepPart::loads] == close_to(2 * alone));
   batch.loaded_seconds = alone;
-  CHECK(clock.seconds(batch) == doctest::Approx(4 * alone));
+  CHECK(clock.seconds(batch) == close_to(4 * alone));
 }
 
 TEST_CASE("edge: a layer's only expert is read whole in every step") {
   ClockModel model = some_hybrid();
   model.experts = model.experts_per_token = 1;
   // 1.2e11 parameters of 2 bytes at 4.8 TB/s.
-  CHECK(StepClock(model, {}, some_gpu(), {}).workload(some_batch()).experts.byte_seconds == doctest::Approx(0.05));
+  CHECK(StepClock(model, {}, some_gpu(), {}).workload(some_batch()).experts.byte_seconds == close_to(0.05));
 }
 
 TEST_CASE("edge: experts in four bits launch less where the GPU multiplies them, more where they are unpacked") {
@@ -224,7 +225,7 @@ TEST_CASE("edge: experts that are unpacked multiply at a quarter of the peak of 
   const auto seconds_of = [&](const GpuSpeed& gpu) {
     return StepClock(model, {}, gpu, {}).workload(some_batch()).experts.flop_seconds;
   };
-  CHECK(seconds_of(blackwell) == doctest::Approx(4 * seconds_of(some_gpu())));
+  CHECK(seconds_of(blackwell) == close_to(4 * seconds_of(some_gpu())));
   model.expert.bytes = 2;
-  CHECK(seconds_of(blackwell) == doctest::Approx(seconds_of(some_gpu())));
+  CHECK(seconds_of(blackwell) == close_to(seconds_of(some_gpu())));
 }

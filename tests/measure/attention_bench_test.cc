@@ -7,6 +7,7 @@
 
 #include "attention/reference.h"
 #include "measure/machine_peak.h"
+#include "tests/close_to.h"
 
 namespace hybridkv::test {
 namespace {
@@ -43,10 +44,9 @@ TEST_CASE("law: every backend is checked, timed and measured beside the machine"
     CHECK(result.read_bytes_per_second > 0);
     CHECK(result.peak_flops_per_second > 0);
     CHECK(std::isfinite(result.peak_flops_per_second));
-    // Microseconds: without a scale of 0 a doctest::Approx takes all for equal that is below its epsilon.
-    CHECK(result.roofline_seconds() == doctest::Approx(std::max(
+    CHECK(result.roofline_seconds() == testing::close_to(std::max(
         result.flops_per_second * result.best_seconds / result.peak_flops_per_second,
-        static_cast<double>(result.kv_bytes) / result.read_bytes_per_second)).scale(0));
+        static_cast<double>(result.kv_bytes) / result.read_bytes_per_second)));
     CHECK((result.peak_bytes > 0) == (backend != AttentionBackend::reference));
     CHECK(budget.charged_bytes() == 0);
   }
@@ -59,7 +59,7 @@ TEST_CASE("edge: weights that are rounded to 8 bits move outputs by 2^-9 at most
   spec.options.paged.simd = SimdPath::avx512bf16;
   spec.options.paged.round_weights = true;
   const AttentionBenchResult result = bench_attention(spec, budget);
-  CHECK(result.allowed_error == doctest::Approx(1e-5 + 1.0 / 512));
+  CHECK(result.allowed_error == testing::close_to(1e-5 + 1.0 / 512));
   CHECK(result.is_correct());
 }
 
@@ -86,13 +86,13 @@ TEST_CASE("fault: a wrong output is found before anything is timed") {
   AttentionOutput<float> output = paged_attention(inputs).output;
   CHECK(sampled_error(inputs, output, 8).largest() <= 1e-5);
   output.out.back() += 0.01f;
-  CHECK(sampled_error(inputs, output, 8).largest() == doctest::Approx(0.01).epsilon(1e-3));
+  CHECK(sampled_error(inputs, output, 8).largest() == testing::close_to(0.01, 1e-3));
   // The reference has another one to be checked by, which finds what is wrong with it.
   const AttentionOutput<double> exact = reference_attention(inputs);
   output = {{exact.out.begin(), exact.out.end()}, {exact.lse.begin(), exact.lse.end()}};
   CHECK(sampled_error(inputs, output, 8, AttentionBackend::unified).output <= 1e-6);
   output.out.front() += 0.01f;
-  CHECK(sampled_error(inputs, output, 8, AttentionBackend::unified).output == doctest::Approx(0.01).epsilon(1e-3));
+  CHECK(sampled_error(inputs, output, 8, AttentionBackend::unified).output == testing::close_to(0.01, 1e-3));
   output = paged_attention(inputs).output;
   output.lse.front() = std::nanf("");
   CHECK(std::isinf(sampled_error(inputs, output, 8).lse));

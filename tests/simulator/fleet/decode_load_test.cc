@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/clock/clock_cases.h"
+#include "tests/close_to.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -33,8 +34,8 @@ TEST_CASE("golden: one client's request takes its prompt's step, the link and a 
   const double link = sequence_bytes(clock.model(), prompt) / 50e9, step = clock.seconds(further);
   const LoadFigures figures = figures_of(load);
   CHECK(figures.first_token ==
-        doctest::Approx(clock.seconds(first) + link + step + clock.first_token_seconds()).epsilon(0.01));
-  CHECK(figures.output_token == doctest::Approx(step * (outputs - 2) / (outputs - 1)).epsilon(0.01));
+        close_to(clock.seconds(first) + link + step + clock.first_token_seconds(), 0.01));
+  CHECK(figures.output_token == close_to(step * (outputs - 2) / (outputs - 1), 0.01));
 }
 
 TEST_CASE("law: more replicas on either side make no client wait longer, and decodes do not wait for prompts") {

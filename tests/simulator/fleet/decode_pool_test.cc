@@ -7,6 +7,7 @@
 
 #include "simulator/fleet/fleet_replay.h"
 #include "tests/clock/clock_cases.h"
+#include "tests/close_to.h"
 #include "tests/simulator/blocks/workload.h"
 
 using namespace hybridkv;
@@ -74,9 +75,9 @@ TEST_CASE("golden: a request alone takes its prompt's step, the link, and a step
   CHECK(result.handed_over->bytes == doctest::Approx(bytes));
   CHECK(result.handed_over->place_seconds == 0);
   const double arrived = clock.seconds(prompt) + bytes / link_speed, late = clock.first_token_seconds();
-  CHECK(result.times->first_token.mean() == doctest::Approx(arrived + clock.seconds(second) + late).epsilon(0.01));
+  CHECK(result.times->first_token.mean() == close_to(arrived + clock.seconds(second) + late, 0.01));
   CHECK(result.times->end_to_end.mean() ==
-        doctest::Approx(arrived + clock.seconds(second) + clock.seconds(third) + late).epsilon(0.01));
+        close_to(arrived + clock.seconds(second) + clock.seconds(third) + late, 0.01));
   CHECK(result.times->queueing.mean() == 0);
   CHECK(result.times->generated_tokens() == 3);
 }
@@ -134,8 +135,8 @@ TEST_CASE("rule: a link ten times as slow delays the first token by ten times as
   const auto times = [&](double speed) { return *served(handing_over(driver, 1, 1, speed), batch).times; };
   const ServedTimes fast = times(1e9), slow = times(1e8);
   const double bytes = sequence_bytes(driver.clock->model(), 1000);
-  CHECK(slow.first_token.mean() - fast.first_token.mean() == doctest::Approx(bytes / 1e8 - bytes / 1e9).epsilon(0.02));
-  CHECK(slow.output_token.mean() == doctest::Approx(fast.output_token.mean()).epsilon(0.001));
+  CHECK(slow.first_token.mean() - fast.first_token.mean() == close_to(bytes / 1e8 - bytes / 1e9, 0.02));
+  CHECK(slow.output_token.mean() == close_to(fast.output_token.mean(), 0.001));
 }
 
 TEST_CASE("rule: where those who generate are full, a request waits for a place, which counts as queueing") {

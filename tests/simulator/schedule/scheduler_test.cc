@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "simulator/blocks/closed_form.h"
+#include "tests/close_to.h"
 #include "tests/simulator/blocks/workload.h"
 
 using namespace hybridkv;
@@ -312,12 +313,12 @@ TEST_CASE("edge: open loop, times by the cost model") {
   add_request(batch, {{2, 4}}, 1, 0.005);
   const DriverSpec driver{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 0.001, .per_decode_step = 0.01}};
   const Run result = run(small(40, 0), driver, batch);
-  CHECK(of(result, 0).first_token_seconds == doctest::Approx(0.008));
-  CHECK(of(result, 0).finish_seconds == doctest::Approx(0.032));
-  CHECK(of(result, 1).queue_seconds == doctest::Approx(0.003));
-  CHECK(of(result, 1).first_token_seconds == doctest::Approx(0.017));
-  CHECK(result.stats.seconds == doctest::Approx(0.032));
-  CHECK(result.stats.queueing.max() == doctest::Approx(0.003));
+  CHECK(of(result, 0).first_token_seconds == close_to(0.008));
+  CHECK(of(result, 0).finish_seconds == close_to(0.032));
+  CHECK(of(result, 1).queue_seconds == close_to(0.003));
+  CHECK(of(result, 1).first_token_seconds == close_to(0.017));
+  CHECK(result.stats.seconds == close_to(0.032));
+  CHECK(result.stats.queueing.max() == close_to(0.003));
 }
 
 TEST_CASE("edge: an idle open loop waits for the next arrival") {

@@ -43,6 +43,7 @@ struct Enlarge {
     cache.settings.blocks = Checked(cache.settings.blocks) * by;
     cache.settings.states = Checked(cache.settings.states) * by;
     cache.settings.host_blocks = Checked(cache.settings.host_blocks) * by;
+    cache.settings.host_states = Checked(cache.settings.host_states) * by;
   }
 };
 

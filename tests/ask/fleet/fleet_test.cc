@@ -44,6 +44,30 @@ TEST_CASE("law: one replica is one store, and what fleets find is within the bou
   }
 }
 
+TEST_CASE("rule: one store has every pool of all replicas, those on the host too, but one null block") {
+  const auto store_of = [](auto cache) { return std::get<decltype(cache)>(with_memory_of(cache, 3)); };
+  CacheGeometry blocks;
+  blocks.num_blocks = 11;
+  blocks.more_arenas = {5};
+  blocks.host.emplace().memory_bytes = 700;
+  const CacheGeometry of_blocks = store_of(blocks);
+  CHECK(of_blocks.num_blocks == 31);
+  CHECK(of_blocks.more_arenas == std::vector<std::int64_t>{13});
+  CHECK(of_blocks.host->memory_bytes == 2100);
+  const TreeSettings tree =
+      store_of(TreeCache{.settings = {.token_slots = 60, .state_slots = 5, .host = {.tokens = 200, .states = 20}}})
+          .settings;
+  CHECK(tree == TreeSettings{.token_slots = 180, .state_slots = 15, .host = {.tokens = 600, .states = 60}});
+  const SnapshotSettings snapshots =
+      store_of(SnapshotCache{.settings = {.blocks = 40, .states = 4, .host_blocks = 60, .host_states = 6}}).settings;
+  CHECK(snapshots == SnapshotSettings{.blocks = 120, .states = 12, .host_blocks = 180, .host_states = 18});
+  const auto slots_of = [&](std::int64_t saved_bytes) {
+    return store_of(SlotCache{.settings = {.slots = 4, .cells = 64, .saved_bytes = saved_bytes}}).settings;
+  };
+  CHECK(slots_of(1000) == SlotSettings{.slots = 12, .cells = 192, .saved_bytes = 3000});
+  CHECK(slots_of(-1).saved_bytes == -1);  // no limit
+}
+
 TEST_CASE("rule: a router that does not know of states takes more to be found than is") {
   const FleetCache cache =
       asked(fleet_scenario("vllm-0.33"), 4, {RouterKind::precise, RouterKind::states}).caches.front();

@@ -19,7 +19,7 @@ struct IndexReport {
   std::vector<std::vector<std::string>> warnings;          ///< (cache) sentences
   Table requests;                                          ///< a row a request of a short trace
   std::vector<Block> held;                                 ///< what the caches hold, and what becomes of requests
-  std::string footer;                                      ///< which rules no replay of a real engine covers
+  std::string footer;                                      ///< what no replay of a real engine covers; empty: none
 };
 
 /// How the caches of one index are reported. Pre of all: the caches are of that index, and there is one.

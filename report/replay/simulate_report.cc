@@ -100,7 +100,7 @@ Document simulate_report(const SimulateAnswer& answer) {
     document.blocks.emplace_back(Paragraph{token_exact_text});
     if (has_bounds(answer)) document.blocks.emplace_back(Paragraph{bound_text});
   }
-  document.blocks.emplace_back(Paragraph{index.footer});
+  if (!index.footer.empty()) document.blocks.emplace_back(Paragraph{index.footer});
   return document;
 }
 

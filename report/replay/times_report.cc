@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ask/clock/kept_limits.h"
 #include "ask/clock/service_figures.h"
@@ -210,13 +211,22 @@ ordered_json times_json(const SimulateAnswer& answer, const ReplayedCache& cache
 Table with_times(Table caches, const SimulateAnswer& answer) {
   if (!answer.timed) return caches;
   std::vector<Column> columns = caches.columns();
-  for (const char* prefix : {"", "uncached_"})
-    for (const TimesColumn& value : times_columns) columns.push_back(for_programs(std::string(prefix) + value.name));
+  std::vector<std::pair<const TimesColumn*, bool>> added;  // and whether it is of the replay that caches
+  for (const bool caching : {true, false})
+    for (const TimesColumn& value : times_columns) {
+      const std::string name = std::string(caching ? "" : "uncached_") + value.name;
+      // Of pools of blocks some are there already: every driver has them.
+      const bool is_there = std::any_of(columns.begin(), columns.end(),
+                                        [&](const Column& column) { return column.name == name; });
+      if (is_there) continue;
+      columns.push_back(for_programs(name));
+      added.emplace_back(&value, caching);
+    }
   Table table(std::move(columns));
   for (std::size_t i = 0; i < answer.caches.size(); ++i) {
     std::vector<Cell> row = caches.rows()[i];
-    for (const ServedTimes* times : {&*answer.caches[i].times, &*answer.caches[i].uncached})
-      for (const TimesColumn& value : times_columns) row.emplace_back(Real{value.of(*times), 6});
+    for (const auto& [value, caching] : added)
+      row.emplace_back(Real{value->of(caching ? *answer.caches[i].times : *answer.caches[i].uncached), 6});
     table.add_row(std::move(row));
   }
   return table;

@@ -48,6 +48,21 @@ TEST_CASE("golden: a replay on a GPU says times with and without prefix caching,
   CHECK(parts <= times["cached"]["span_seconds"].get<double>() * 1.001);
 }
 
+TEST_CASE("regression: CSV of a replay by a clock names no column twice, and says times with and without a cache") {
+  for (const char* engine : {"vllm-0.33", "sglang-0.5.23", "tensorrt-llm --set engine.max_batch_size=8"}) {
+    CAPTURE(engine);
+    const ProgramRun run = run_program("simulate " + model + "--requests 20 --losses --format csv --quiet --engine " +
+                                       engine + " 2> /dev/null");
+    REQUIRE(run.exit_code == 0);
+    std::istringstream heading(run.output.substr(0, run.output.find('\n')));
+    std::map<std::string, int> times_named;
+    for (std::string name; std::getline(heading, name, ',');) ++times_named[name];
+    for (const auto& [name, times] : times_named) CHECK_MESSAGE(times == 1, name);
+    CHECK(times_named.contains("first_token_p90_seconds"));
+    CHECK(times_named.contains("uncached_first_token_mean_seconds"));
+  }
+}
+
 TEST_CASE("law: more GPUs or a faster one, and fewer requests a second, never delay the first token") {
   const double before = first_token(times_of(model)["cached"]);
   CHECK(first_token(times_of("--model Qwen3.5-35B-A3B --max-model-len 32k --gpu B200")["cached"]) < before);

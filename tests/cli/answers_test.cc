@@ -93,12 +93,14 @@ std::vector<Shown> shown_in(const std::string& text) {
   return all;
 }
 
-/// What a shell shows in a folder with the files of docs/samples, and with `configs`, published ones of models.
+/// What a shell shows in a folder with the files of docs/samples, with `configs`, published ones of models, and with
+/// `attention`, tensors of batches.
 std::string shown_of(const std::string& command) {
   const ScratchFolder scratch;
   for (const auto& sample : std::filesystem::directory_iterator(HYBRIDKV_SOURCE_DIR "/docs/samples"))
     std::filesystem::create_symlink(sample.path(), scratch.path / sample.path().filename());
-  std::filesystem::create_symlink(HYBRIDKV_TEST_DATA "/configs", scratch.path / "configs");
+  for (const char* folder : {"attention", "configs"})
+    std::filesystem::create_symlink(std::filesystem::path(HYBRIDKV_TEST_DATA) / folder, scratch.path / folder);
   const ProgramRun run =
       run_shell(fmt::format("cd '{}' && hybridkv() {{ \"$HYBRIDKV\" \"$@\"; }} && {}", scratch.path.string(), command));
   if (run.exit_code == 0) return run.output;

@@ -2,6 +2,7 @@
 #include "ask/clock/time_bound.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "scenarios/read.h"
 #include "tests/contains.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -61,6 +63,38 @@ TEST_CASE("golden: requests that come at once wait for each other in any order")
   CHECK(bound.least() <= bound.replayed);
   CHECK(bound.replayed < 3 * bound.least());
   CHECK(time_bound(scenario, slow).alone == doctest::Approx(bound.alone));
+}
+
+TEST_CASE("edge: who waits for another request may find what later ones of the trace began with") {
+  // Behind a long answer come eight prompts that others begin with meanwhile.
+  const auto bound_where = [](bool eight_wait) {
+    std::string lines = R"({"schema": "invented", "version": 2, "block_size": 512, "hash_id_scope": "global"})" "\n";
+    const auto add = [&](const std::string& name, int outputs, int first_id, int starts, const std::string& waits_for) {
+      std::string ids = std::to_string(first_id);
+      for (int id = first_id + 1; id < first_id + 16; ++id) ids += ", " + std::to_string(id);
+      lines += fmt::format(R"({{"request_id": "{}", "session_id": "s", "model": "m", "input_length": {}, )"
+                           R"("output_length": {}, "hash_ids": [{}], "not_before_ms": {}, "dependencies": [{}]}})" "\n",
+                           name, 16 * 512, outputs, ids, starts, waits_for);
+    };
+    add("long", 2000, 1, 0, "");
+    for (int i = 1; i <= 8; ++i) {
+      const std::string long_one = R"({"request_id": "long", "trigger": "completion", "delay_ms": 0})";
+      add(fmt::format("waits {}", i), 4, 100 * i, 0, eight_wait ? long_one : "");
+      add(fmt::format("before {}", i), 4, 100 * i, 500 * i, "");
+    }
+    const ScratchFolder scratch;
+    return time_bound(read_scenario(parse_scenario(
+        "model: Qwen3.5-4B\nengine: {memory: 20GiB}\nlimits: {max_model_len: 32768}\nsimulate: {trace: {file: " +
+            scratch.file("trace.jsonl", lines) + "}}\n", "bound.yaml")), {.served = {.gpu = "H200"}});
+  };
+  const TimeBound waiting = bound_where(true), in_order = bound_where(false);
+  CHECK(waiting.requests == 17);
+  CHECK(waiting.least() <= waiting.replayed);
+  CHECK(in_order.least() <= in_order.replayed);
+  // Of each pair either may be the first.
+  CHECK(waiting.alone < 0.6 * in_order.alone);
+  CHECK(waiting.in_best_order == 0);
+  CHECK(in_order.in_best_order > 0);
 }
 
 TEST_CASE("edge: a mean of other requests is no bound, and a closed loop has none") {

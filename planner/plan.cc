@@ -98,7 +98,9 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
   const bool asks_cells = plan.rows && engine.own.find(row_key::ctx_size);
   const bool takes_any_number =
       plan.tree_pools || plan.pool_groups || asks_cells || (engine.num_blocks && !plan.rules->reserves_null_block);
-  if (!shortest->fits && !takes_any_number) refuse_memory(plan, engine, *shortest);
+  if (shortest->fits || takes_any_number) return;
+  if (!plan.cache_order) check_views(plan);  // what no memory helps is said first
+  refuse_memory(plan, engine, *shortest);
 }
 
 WastePlan waste_of(const Arrangement& arrangement, std::int64_t max_fitting_tokens, const EngineSpec& engine,

@@ -1,6 +1,7 @@
 #include "planner/snapshot_prefix.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/checked.h"
 
@@ -14,13 +15,19 @@ std::int64_t block_of(const Arrangement& arrangement) {
   return 1;
 }
 
-/// What every hit is a multiple of.
+/// What every hit is a multiple of: it ends at a snapshot, which is found wherever in a whole block it lies. Without
+/// reuse of parts of a block the end of a prompt is found where it ends a block.
 std::int64_t hit_unit(const Arrangement& arrangement) {
   const PoolGroups& groups = *arrangement.pool_groups;
   const SnapshotPoints& points = groups.points;
-  const std::int64_t grain = groups.partial_reuse ? 1 : block_of(arrangement);
   const bool periodic_alone = points.from_start.empty() && points.from_end.empty() && !points.at_branches;
-  return periodic_alone && points.interval_tokens > 0 ? checked_lcm(points.interval_tokens, grain) : grain;
+  if (periodic_alone && points.interval_tokens > 0) return points.interval_tokens;
+  if (groups.partial_reuse) return 1;
+  std::int64_t unit = std::gcd(block_of(arrangement), points.interval_tokens);
+  for (const std::int64_t offset : points.from_start) unit = std::gcd(unit, offset);
+  const bool lie_anywhere = std::any_of(points.from_end.begin(), points.from_end.end(),
+                                        [](std::int64_t offset) { return offset > 0; });
+  return lie_anywhere ? 1 : unit;
 }
 
 /// The first prompt leaves no snapshot before its last token where it is this long or shorter. Branches are taken by

@@ -85,3 +85,15 @@ TEST_CASE("edge: memory of the host is said by the engine's own key") {
   CHECK_THROWS_WITH_AS(simulate({scenario.simulate, planned_caches(scenario)}),
                        doctest::Contains("engine.host_cache_size says what its host keeps"), InputError);
 }
+
+TEST_CASE("regression: where whole blocks alone match, a snapshot inside of one is found, and no bound is below that") {
+  // The tree keeps the prompt up to its last snapshot at 1,500, of which whole blocks end at 1,488: 1,400 lies in one.
+  const Scenario scenario = read_scenario(parse_scenario(
+      "model: Qwen3.5-4B\nengine: {release: tensorrt-llm, memory: 2 GiB, max_batch_size: 4, tokens_per_block: 16, "
+      "enable_partial_reuse: false, periodic_snapshot_interval: 100}\nlimits: {max_model_len: 32768}\n"
+      "simulate: {trace: {prompts: [{tokens: 1599, copies: 2}]}}\n", "snapshots.yaml"));
+  CHECK(make_plan(scenario.model, scenario.engine, scenario.limits).prefix.match_unit_tokens == 100);
+  const SimulateAnswer found = simulate({scenario.simulate, planned_caches(scenario), {}});
+  CHECK(counts_of(found.caches.front().index).hit_tokens == 1400);
+  CHECK(layout_bound(scenario).upper_tokens == 1500);
+}

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/checked.h"
-
 namespace hybridkv {
 
 namespace {

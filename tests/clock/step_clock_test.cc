@@ -54,8 +54,7 @@ TEST_CASE("golden: two hundred and fifty-six decodes read and write the states o
   for (int i = 0; i < 256; ++i) add_decode(batch, 1, {});
   Coefficients measured;
   measured[Coefficient::mem_eff] = 0.8;
-  CHECK(StepClock(model, {}, some_gpu(), measured).parts(batch)[StepPart::states] ==
-        close_to(0.60e-3, 0.1));
+  CHECK(StepClock(model, {}, some_gpu(), measured).parts(batch)[StepPart::states] == close_to(0.60e-3, 0.1));
 }
 
 TEST_CASE("golden: a window is read to its width, and no further") {

@@ -9,8 +9,8 @@
 namespace hybridkv {
 
 MatchUnits match_units(const Arrangement& arrangement, const EngineSpec& engine) {
-  MatchUnits units{1, 0, false, {}};
-  std::int64_t common = 0, tables = 0, indivisible = 0;
+  MatchUnits units{.scheduler_block = 1};
+  std::int64_t common = 0, indivisible = 0;
   const std::int64_t ranks = arrangement.decode_context_parallel;
   for (const GroupPlan& group : arrangement.groups) {
     if (group.shares_table) continue;
@@ -19,13 +19,13 @@ MatchUnits match_units(const Arrangement& arrangement, const EngineSpec& engine)
     const std::int64_t span = Checked(spec.block_size_tokens) * (spec.attention ? ranks : 1);
     units.scheduler_block = checked_lcm(units.scheduler_block, span);
     common = std::gcd(common, span);
-    ++tables;
+    ++units.tables;
     if (const auto unit = engine.prefix_match_unit_tokens; unit && span % *unit != 0) indivisible = span;
   }
   const bool caches = arrangement.cache_mode != CacheMode::none;
   units.hash_block = units.scheduler_block;
   if (!caches) return units;
-  if (tables == 1) {
+  if (units.tables == 1) {
     // One group is matched by its block; any other unit would change nothing, and the engine says so.
     if (const auto unit = engine.prefix_match_unit_tokens; unit && *unit != units.scheduler_block)
       units.error = fmt::format("engine.prefix_match_unit_tokens: {} is not the block of {} tokens, by which prefixes "

@@ -11,6 +11,7 @@ namespace hybridkv {
 struct MatchUnits {
   std::int64_t scheduler_block = 0;  ///< S = lcm of all groups' blocks
   std::int64_t hash_block = 0;       ///< h, tokens of a chain hash
+  std::int64_t tables = 0;           ///< in which prefixes are found
   bool fine = false;                 ///< hits are multiples of h instead of S
   std::string error;                 ///< why the unit that was asked for is refused; empty: it is not
   std::int64_t hit() const { return fine ? hash_block : scheduler_block; }

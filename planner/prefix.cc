@@ -76,20 +76,31 @@ PrefixPlan with_match_units(const Arrangement& arrangement, const EngineSpec& en
     return prefix;
   }
   const bool drops = !engine.rules->drafts_look_ahead && drafter_drops_block(engine);
-  const std::int64_t smallest = Checked(prefix.match_unit_tokens) * (drops ? 2 : 1);
-  prefix.min_cacheable_prefix_tokens = smallest;
-  // A look-up for a drafter searches the whole prompt, as it gives its last unit back.
-  prefix.duplicate_misses_up_to_tokens = smallest - (drops ? 1 : 0);
-  const auto add = [&](const char* what, std::int64_t tokens) {
-    log.add([&] {
-      return Decision{{what, tokens, "tokens"},
-                      drops ? "2 * match unit: a drafter drops the last one; a second copy of them hits"
-                            : "match unit: the last state that is kept lies before the last token of a prompt",
-                      {{"match unit", prefix.match_unit_tokens, "tokens"}}, log.cite(RuleOf::prefixes)};
-    });
-  };
-  add("smallest prefix that can hit", smallest);
-  add("second copies hit nothing up to", smallest - (drops ? 1 : 0));
+  const std::int64_t ahead = tokens_looked_ahead(engine);
+  // A look-up for a drafter searches the whole prompt, as it gives its last unit back; not so that of a single table.
+  const bool searches_whole = drops && units.tables > 1;
+  const std::int64_t unit = prefix.match_unit_tokens;
+  prefix.min_cacheable_prefix_tokens = Checked(unit) * (drops ? 2 : 1) + ahead;
+  prefix.duplicate_misses_up_to_tokens =
+      drops ? Checked(unit) * 2 - (searches_whole ? 1 : 0) : Checked(unit) + std::max<std::int64_t>(1, ahead) - 1;
+  const Term of_unit{"match unit", unit, "tokens"}, of_drafter{"tokens looked ahead", ahead, "tokens"};
+  log.add([&] {
+    return Decision{{"smallest prefix that can hit", *prefix.min_cacheable_prefix_tokens, "tokens"},
+                    drops       ? "2 * match unit: a drafter drops the last one"
+                    : ahead > 0 ? "match unit + tokens looked ahead, which the key of a unit covers too"
+                                : "match unit: one of them",
+                    ahead > 0 ? std::vector<Term>{of_unit, of_drafter} : std::vector<Term>{of_unit},
+                    log.cite(RuleOf::prefixes)};
+  });
+  log.add([&] {
+    return Decision{{"second copies hit nothing up to", prefix.duplicate_misses_up_to_tokens, "tokens"},
+                    searches_whole ? "2 * match unit - 1: a drafter drops the last one, of a whole prompt"
+                    : drops        ? "2 * match unit: a drafter drops the last one that lies before the last token"
+                    : ahead > 1    ? "match unit + tokens looked ahead - 1: the last state lies so far before the end"
+                                   : "match unit: the last state that is kept lies before the last token of a prompt",
+                    ahead > 1 ? std::vector<Term>{of_unit, of_drafter} : std::vector<Term>{of_unit},
+                    log.cite(RuleOf::prefixes)};
+  });
   return prefix;
 }
 
@@ -170,6 +181,15 @@ PrefixPlan with_host_checkpoints(const Arrangement& arrangement, const Derivatio
   return prefix;
 }
 
+/// Tokens of the block that a drafter drops: what the blocks of attention have in common, or of states alone.
+std::int64_t block_dropped_of(const Arrangement& arrangement, std::int64_t unit) {
+  std::int64_t block = 0;
+  for (const SpecPlan& spec : arrangement.specs)
+    if (spec.attention && arrangement.grain_tokens(spec) > 0)
+      block = checked_lcm(std::max<std::int64_t>(1, block), arrangement.grain_tokens(spec));
+  return block > 0 ? block : unit;
+}
+
 }  // namespace
 
 PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& engine, const DerivationLog& log) {
@@ -220,7 +240,8 @@ PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& 
     return prefix;
   }
   const bool drops = drafter_drops_block(engine);
-  const std::int64_t smallest = Checked(unit) * (drops ? 2 : 1);
+  const std::int64_t dropped = drops ? block_dropped_of(arrangement, unit) : 0;
+  const std::int64_t smallest = Checked(unit) + dropped;
   prefix.min_cacheable_prefix_tokens = smallest;
   // A prompt must be longer than what it hits: its last token is never matched.
   const bool align =
@@ -229,8 +250,10 @@ PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& 
   if (align) prefix.duplicate_misses_multiples_of_tokens = unit;
   log.add([&] {
     return Decision{{"smallest prefix that can hit", smallest, "tokens"},
-                    drops ? "2 * match unit: a drafter drops the last matched block" : "match unit: one of them",
-                    {{"match unit", unit, "tokens"}},
+                    drops ? "match unit + what a drafter drops: the last matched block of attention"
+                          : "match unit: one of them",
+                    drops ? std::vector<Term>{{"match unit", unit, "tokens"}, {"dropped", dropped, "tokens"}}
+                          : std::vector<Term>{{"match unit", unit, "tokens"}},
                     log.cite(RuleOf::prefixes)};
   });
   log.add([&] {

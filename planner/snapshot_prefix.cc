@@ -2,37 +2,44 @@
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
+
+#include "base/checked.h"
 
 namespace hybridkv {
 
 namespace {
 
-std::int64_t block_of(const Arrangement& arrangement) {
-  for (const SpecPlan& spec : arrangement.specs)
-    if (spec.attention) return spec.block_size_tokens;
-  return 1;
+/// Of the snapshots of a prompt of n tokens the last that lies at `tokens` or before; 0: none does.
+std::int64_t last_snapshot(const SnapshotPoints& points, std::int64_t n, std::int64_t tokens) {
+  std::int64_t last = points.interval_tokens > 0 ? tokens / points.interval_tokens * points.interval_tokens : 0;
+  for (const std::int64_t offset : points.from_start)
+    if (offset <= tokens) last = std::max(last, offset);
+  for (const std::int64_t offset : points.from_end)
+    if (n - offset <= tokens) last = std::max(last, n - offset);
+  return last;
 }
 
-/// What every hit is a multiple of: it ends at a snapshot, which is found wherever in a whole block it lies. Without
-/// reuse of parts of a block the end of a prompt is found where it ends a block.
-std::int64_t hit_unit(const Arrangement& arrangement) {
-  const PoolGroups& groups = *arrangement.pool_groups;
-  const SnapshotPoints& points = groups.points;
-  const bool periodic_alone = points.from_start.empty() && points.from_end.empty() && !points.at_branches;
-  if (periodic_alone && points.interval_tokens > 0) return points.interval_tokens;
-  if (groups.partial_reuse) return 1;
-  std::int64_t unit = std::gcd(block_of(arrangement), points.interval_tokens);
+/// What every hit is a multiple of: it ends at a snapshot, which is found wherever in a block it lies.
+std::int64_t hit_unit(const SnapshotPoints& points) {
+  if (!points.from_end.empty() || points.at_branches) return 1;
+  std::int64_t unit = points.interval_tokens;
   for (const std::int64_t offset : points.from_start) unit = std::gcd(unit, offset);
-  const bool lie_anywhere = std::any_of(points.from_end.begin(), points.from_end.end(),
-                                        [](std::int64_t offset) { return offset > 0; });
-  return lie_anywhere ? 1 : unit;
+  return unit;
 }
 
-/// The first prompt leaves no snapshot before its last token where it is this long or shorter. Branches are taken by
-/// prompts that part, which a copy does not.
+/// Where the first snapshot of any prompt lies. A short prompt ends or parts after one token.
+std::int64_t first_snapshot(const SnapshotPoints& points) {
+  if (!points.from_end.empty() || points.at_branches) return 1;
+  std::int64_t first = points.interval_tokens > 0 ? points.interval_tokens : largest_tokens;
+  for (const std::int64_t offset : points.from_start) first = std::min(first, offset);
+  return first;
+}
+
+/// A copy's hit ends at a snapshot before its last token: the first one that may lie there is the smallest of interval
+/// and offsets. Branches are taken by prompts that part, which a copy does not.
 std::int64_t copies_miss_up_to(const SnapshotPoints& points) {
-  std::int64_t tokens = largest_tokens;
-  if (points.interval_tokens > 0) tokens = points.interval_tokens;
+  std::int64_t tokens = points.interval_tokens > 0 ? points.interval_tokens : largest_tokens;
   for (const std::int64_t offset : points.from_start) tokens = std::min(tokens, offset);
   for (const std::int64_t offset : points.from_end)
     if (offset > 0) tokens = std::min(tokens, offset);
@@ -41,11 +48,55 @@ std::int64_t copies_miss_up_to(const SnapshotPoints& points) {
 
 }  // namespace
 
+std::int64_t block_tokens_of(const Arrangement& arrangement) {
+  for (const SpecPlan& spec : arrangement.specs)
+    if (spec.attention) return spec.block_size_tokens;
+  return 1;
+}
+
+std::int64_t copied_snapshot_tokens(const PoolGroups& groups, std::int64_t block_tokens, std::int64_t prompt_tokens) {
+  const SnapshotPoints& points = groups.points;
+  const std::int64_t block = block_tokens, n = prompt_tokens;
+  const std::int64_t end = last_snapshot(points, n, n);  // of what the tree has
+  std::int64_t found = std::min(end, n - 1);
+  const bool is_same_piece = end == n - 1;
+  if (!groups.partial_reuse && !is_same_piece) found = found / block * block;
+  const std::int64_t hit = last_snapshot(points, n, found);
+  if (hit == 0) return 0;
+  const std::int64_t before = (hit - 1) / block * block;  // tokens before its block
+  const bool is_kept = last_snapshot(points, n, std::min(before + block, n)) == hit;
+  return is_kept ? hit : last_snapshot(points, n, before);
+}
+
+bool snapshots_share_blocks(const SnapshotPoints& points, std::int64_t block_tokens) {
+  const std::int64_t interval = points.interval_tokens, block = block_tokens;
+  if (interval > 0 && interval < block) return true;
+  std::vector<std::int64_t> starts = points.from_start, ends = points.from_end;
+  std::sort(starts.begin(), starts.end());
+  std::sort(ends.begin(), ends.end());
+  for (std::size_t i = 1; i < ends.size(); ++i)
+    if (ends[i] > ends[i - 1] && ends[i] - ends[i - 1] < block) return true;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::int64_t before = (starts[i] - 1) / block * block;  // tokens before its block
+    if (i > 0 && starts[i - 1] > before && starts[i - 1] < starts[i]) return true;
+    if (interval == 0) continue;
+    const std::int64_t periodic = (before + block) / interval - before / interval;
+    if (periodic > (starts[i] % interval == 0 ? 1 : 0)) return true;
+  }
+  // Beside one that lies at the same token of every prompt one before the end comes to lie, unless it lies at the end
+  // itself and the other one at that of a block.
+  if (ends.empty() || (interval == 0 && starts.empty())) return false;
+  const bool end_blocks = interval % block == 0 && std::all_of(starts.begin(), starts.end(), [&](std::int64_t offset) {
+    return offset % block == 0;
+  });
+  return !end_blocks || ends.back() > 0;
+}
+
 PrefixPlan prefix_of_snapshots(const Arrangement& arrangement, const DerivationLog& log) {
   const PoolGroups& groups = *arrangement.pool_groups;
   PrefixPlan prefix;
   prefix.cacheable = groups.points.any();
-  prefix.match_unit_tokens = prefix.cacheable ? hit_unit(arrangement) : 1;
+  prefix.match_unit_tokens = prefix.cacheable ? hit_unit(groups.points) : 1;
   log.add([&] {
     return Decision{{"match unit", prefix.match_unit_tokens, "tokens"},
                     prefix.match_unit_tokens == 1 ? "1: a snapshot is found exactly where it was taken"
@@ -53,12 +104,11 @@ PrefixPlan prefix_of_snapshots(const Arrangement& arrangement, const DerivationL
                     {}, log.cite(RuleOf::prefixes)};
   });
   if (prefix.cacheable) {
-    prefix.min_cacheable_prefix_tokens = prefix.match_unit_tokens;
+    prefix.min_cacheable_prefix_tokens = first_snapshot(groups.points);
     prefix.duplicate_misses_up_to_tokens = copies_miss_up_to(groups.points);
     log.add([&] {
       return Decision{{"smallest prefix that can hit", *prefix.min_cacheable_prefix_tokens, "tokens"},
-                      "match unit: one of them", {{"match unit", prefix.match_unit_tokens, "tokens"}},
-                      log.cite(RuleOf::prefixes)};
+                      "where the first snapshot of any prompt may lie", {}, log.cite(RuleOf::prefixes)};
     });
   }
   log.add([&] {
@@ -66,7 +116,7 @@ PrefixPlan prefix_of_snapshots(const Arrangement& arrangement, const DerivationL
                     !prefix.cacheable ? "0 stands for none: no snapshot is ever taken"
                     : prefix.duplicate_misses_up_to_tokens == largest_tokens
                         ? "the largest length: the only snapshot lies at the end, past what a copy may match"
-                        : "the smallest of interval and offsets: from there on a snapshot lies before the last token",
+                        : "the smallest of interval and offsets: none lies before the last token of a shorter prompt",
                     {}, log.cite(RuleOf::prefixes)};
   });
   return prefix;

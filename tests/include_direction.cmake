@@ -27,7 +27,7 @@ set(fuzz ${cli} fuzz)
 set(report_values planner/allocated_tensors.h planner/evidence.h planner/tensor_pools.h planner/pool_groups.h planner/arrangement.h planner/cache_orders.h planner/cache_plan.h
   planner/engine_spec.h planner/group_runs.h planner/model_parameters.h planner/plan_facts.h planner/primary_attention.h planner/engine_rules.h
   planner/shared_layers.h
-  planner/uniform_pages.h simulator/schedule/simulation_stats.h scenarios/sweep_axes.h
+  planner/snapshot_prefix.h planner/uniform_pages.h simulator/schedule/simulation_stats.h scenarios/sweep_axes.h
   transfer/copy_list.h)
 # Questions that headers of `ask` bring along with their answers, asked by nobody in `report`.
 set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_packs capacity_at request_demand bytes_of

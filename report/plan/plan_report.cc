@@ -16,6 +16,7 @@
 #include "report/plan/plan_json.h"
 #include "report/plan/plan_sections.h"
 #include "report/plan/plan_table.h"
+#include "report/plan/prefix_sentences.h"
 #include "report/plan/rules_text.h"
 #include "report/plan/tensor_pool_facts.h"
 #include "report/plan/tree_pool_facts.h"

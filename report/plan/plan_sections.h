@@ -28,9 +28,6 @@ Table tensors_table(const CachePlan& plan);
 /// One row per length that was asked about.
 Table capacity_table(const CachePlan& plan);
 
-/// How finely a prefix can be found again, in words.
-std::vector<std::string> prefix_sentences(const CachePlan& plan);
-
 /// Bytes that each block id of a group loses whatever it holds: one row per run of like groups, summed per row; the
 /// footer sums one block of every group.
 Table block_waste_table(const CachePlan& plan);

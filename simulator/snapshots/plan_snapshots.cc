@@ -1,6 +1,7 @@
 #include "simulator/snapshots/plan_snapshots.h"
 
 #include "base/error.h"
+#include "planner/snapshot_prefix.h"
 
 namespace hybridkv {
 
@@ -14,12 +15,11 @@ SnapshotSettings snapshot_settings_of(const CachePlan& plan) {
                             .states = plan.arenas[1].num_ids,
                             .host_blocks = groups.host.blocks,
                             .host_states = groups.host.states,
+                            .block_tokens = block_tokens_of(plan),
                             .chunk_tokens = plan.max_num_batched_tokens,
                             .points = groups.points,
                             .partial_reuse = groups.partial_reuse,
                             .evicts_alone = groups.evicts_alone};
-  for (const SpecPlan& spec : plan.specs)
-    if (spec.attention) settings.block_tokens = spec.block_size_tokens;
   settings.check();
   return settings;
 }

@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "engines/jenga/rules.h"
+#include "engines/vllm/rules_0_33.h"
+#include "engines/vllm_0_32/rules.h"
 #include "planner/plan.h"
 #include "tests/planner/models.h"
 #include "tests/planner/random_specs.h"
@@ -97,6 +100,33 @@ TEST_CASE("golden: granularity of Qwen3.5-397B at TP2") {
   CHECK(!none.cacheable);
   CHECK(!none.min_cacheable_prefix_tokens);
   CHECK(none.match_unit_tokens == 2096);  // that of attention; with the state's whole sequence it would be 4,292,608
+}
+
+TEST_CASE("golden: what a drafter reads, or drops, lies behind every prefix that is found") {
+  const auto drafted = [](const EngineRules& rules, std::int64_t modules, const ModelSpec& model) {
+    EngineSpec engine{.rules = &rules, .strategy = rules.strategy, .cache_mode = CacheMode::align};
+    engine.speculative_tokens = 5;
+    engine.mtp_layers = modules;
+    return prefix_of(model, engine);
+  };
+  // Keys cover one more token, or as many as there are modules' drafts.
+  const ModelSpec hybrid = hybrid_model("hybrid", 4, full_attention(2, 64), qwen_gdn(4, 4),
+                                        [](std::int64_t layer) { return layer % 2 == 1; });
+  const PrefixPlan one = drafted(rules_of_vllm_0_33, 1, hybrid), several = drafted(rules_of_vllm_0_33, 3, hybrid);
+  CHECK(*one.min_cacheable_prefix_tokens == one.match_unit_tokens + 1);
+  CHECK(one.duplicate_misses_up_to_tokens == one.match_unit_tokens);
+  CHECK(*several.min_cacheable_prefix_tokens == several.match_unit_tokens + 5);
+  CHECK(several.duplicate_misses_up_to_tokens == several.match_unit_tokens + 4);
+  // A unit is dropped, of a whole prompt where several tables are searched.
+  const PrefixPlan dropped = drafted(rules_of_vllm_0_32, 1, hybrid);
+  const PrefixPlan alone = drafted(rules_of_vllm_0_32, 1, attention_only());
+  CHECK(dropped.duplicate_misses_up_to_tokens == 2 * dropped.match_unit_tokens - 1);
+  CHECK(alone.duplicate_misses_up_to_tokens == 2 * alone.match_unit_tokens);
+  // Of Jenga's blocks one of attention is dropped, which is shorter than that of a state.
+  const PrefixPlan jenga = drafted(rules_of_jenga, 1, hybrid);
+  CHECK(jenga.match_unit_tokens == 512);
+  CHECK(*jenga.min_cacheable_prefix_tokens == 512 + 16);
+  CHECK(jenga.duplicate_misses_up_to_tokens == 512 + 16);
 }
 
 TEST_CASE("regression: states alone have no match unit in mode none, and their block in the others") {

@@ -11,8 +11,10 @@
 #include "ask/replay/sweep.h"
 #include "planner/evidence.h"
 #include "planner/plan_facts.h"
+#include "planner/snapshot_prefix.h"
 #include "report/replay/sweep_row.h"
 #include "scenarios/sweep_axes.h"
+#include "simulator/blocks/block_rules.h"
 #include "simulator/blocks/closed_form.h"
 #include "simulator/blocks/plan_geometry.h"
 #include "verify/forward/forward_geometry.h"
@@ -137,7 +139,7 @@ void limit_held(RoomAnswer& answer, const SimulationStats& stats, const CachePla
   const std::int64_t without_room = stats.refused + stats.stalled;
   if (has_room) answer.limits.push_back({"requests without room", without_room, 0});
   if (without_room > 0) return;  // they held what there was
-  const std::int64_t tokens = stats.longest_prompt_tokens;
+  const std::int64_t tokens = geometry.rules.blocks->room_tokens(geometry, stats.longest_prompt_tokens);
   for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
     answer.limits.push_back({fmt::format("blocks held of arena {} by {} tokens", arena, tokens),
                              stats.arenas[static_cast<std::size_t>(arena)].max_held_blocks,
@@ -213,6 +215,7 @@ RoomAnswer bound_room(const AskedQuestion& asked) {
 
 /// A replay of a request that grows to the longest length takes this many tokens and ids at most.
 constexpr std::int64_t most_probed_tokens = 400'000, most_probed_ids = 100'000;
+constexpr std::int64_t most_copied_tokens = 5'000;  // the same of a prompt and its copy
 
 /// One request alone, through a cache that takes any length: does it end?
 bool ends(CacheGeometry geometry, std::int64_t prompt, std::int64_t output) {
@@ -253,6 +256,72 @@ RoomAnswer longest_request_room(const AskedQuestion& asked) {
   });
 }
 
+/// Tokens that a copy of a prompt hits by what the plan says of prefixes, as its report does in words; nothing where
+/// that is said of prompts of one chunk and this one has several, or of requests that generate more tokens.
+std::optional<std::int64_t> copied_tokens(const CachePlan& plan, std::int64_t tokens) {
+  const PrefixPlan& prefix = plan.prefix;
+  const std::int64_t unit = prefix.match_unit_tokens, misses = prefix.duplicate_misses_up_to_tokens;
+  if (plan.pool_groups) return copied_snapshot_tokens(*plan.pool_groups, block_tokens_of(plan), tokens);
+  if (plan.rows) return std::nullopt;
+  if (plan.tree_pools && plan.tree_pools->strategy == TreeStrategy::no_buffer) return (tokens - 1) / misses * misses;
+  if (tokens > plan.max_num_batched_tokens) return std::nullopt;
+  // A drafter of several modules enters a piece of a block when it has read what follows, of the output; and what is
+  // kept of the last boundary alone it does not reach from a token or two behind.
+  const std::int64_t ahead = plan.lookahead_tokens;
+  const bool is_fine = prefix.hash_block_tokens == unit && prefix.scheduler_block_tokens > unit;
+  if (ahead > 1 && (is_fine || (tokens - 1) / unit != (tokens - ahead) / unit)) return std::nullopt;
+  const std::optional<std::int64_t> nothing_at = prefix.duplicate_misses_multiples_of_tokens;
+  if (tokens <= misses || (nothing_at && tokens % *nothing_at == 0)) return 0;
+  return (tokens - (misses - unit + 1)) / unit * unit;
+}
+
+/// Is there room for a prompt and its copy, and all states that it leaves?
+bool has_room_for_copies(const CachePlan& plan, std::int64_t tokens) {
+  if (plan.capacity.back().usable_concurrency < 3) return false;
+  if (!plan.pool_groups) return true;
+  const SnapshotPoints& points = plan.pool_groups->points;
+  const std::int64_t periodic = points.interval_tokens > 0 ? tokens / points.interval_tokens : 0;
+  const std::int64_t most = periodic + std::ssize(points.from_start) + std::ssize(points.from_end) + 2;
+  return plan.arenas[1].num_ids > most;
+}
+
+/// What these prompts find, one by one, as the plan has it, whatever the question says of a replay; nothing where not
+/// all of them end.
+std::optional<std::int64_t> found_by(const AskedQuestion& asked, std::vector<PromptSpec> prompts) {
+  Scenario scenario = *asked.scenario;
+  scenario.simulate = {};
+  SimulateRequest request;
+  request.driver = {.kind = DriverKind::one_at_a_time};
+  request.trace.prompts = std::move(prompts);
+  const ReplayCounts counts = simulate({request, planned_caches(scenario)}).caches.front().counts();
+  if (counts.unserved() + counts.too_long > 0) return std::nullopt;
+  return counts.hit_tokens;
+}
+
+/// What the plan says of copies and of shared prefixes holds where they run alone.
+RoomAnswer copies_room(const AskedQuestion& asked) {
+  return answer_of("a prompt and its copy", [&](RoomAnswer& answer) {
+    const CachePlan& plan = *asked.plan;
+    const PrefixPlan& prefix = plan.prefix;
+    const std::int64_t unit = prefix.match_unit_tokens, misses = prefix.duplicate_misses_up_to_tokens;
+    const std::int64_t longest = std::min(plan.capacity.back().max_model_len - 1, most_copied_tokens);
+    for (const std::int64_t tokens : {misses, misses + 1, 3 * unit, 3 * unit + 1, std::int64_t{1000}, longest}) {
+      if (tokens < 1 || tokens > longest || !has_room_for_copies(plan, tokens)) continue;
+      const std::optional<std::int64_t> said = copied_tokens(plan, tokens);
+      const std::optional<std::int64_t> found = found_by(asked, {{.tokens = tokens, .copies = 2}});
+      if (!said || !found) continue;
+      answer.limits.push_back({fmt::format("tokens of a copy of {}", tokens), *found, *said});
+      answer.limits.push_back({fmt::format("tokens said of a copy of {}", tokens), *said, *found});
+    }
+    const std::int64_t shortest = prefix.min_cacheable_prefix_tokens.value_or(1), whole = shortest + 2 * unit;
+    if (whole > longest || !has_room_for_copies(plan, 2 * whole)) return;
+    const std::int64_t shared = shortest - 1;
+    const PromptSpec parting{.tokens = whole, .shared_tokens = shared, .variants = 2};
+    if (const std::optional<std::int64_t> found = found_by(asked, {{.tokens = whole}, parting}))
+      answer.limits.push_back({fmt::format("tokens of a shared prefix of {}", shared), *found, 0});
+  });
+}
+
 }  // namespace
 
 std::vector<RoomAnswer> replaying_rooms(const AskedQuestion& asked) {
@@ -262,7 +331,9 @@ std::vector<RoomAnswer> replaying_rooms(const AskedQuestion& asked) {
     answers.push_back(forward_room(asked));
   }
   answers.push_back(simulate_room(asked));
-  if (asked.plan && has_blocks(asked) && !answers.back().refusal) answers.push_back(longest_request_room(asked));
+  const bool simulate_refuses = answers.back().refusal.has_value();
+  if (asked.plan && has_blocks(asked) && !simulate_refuses) answers.push_back(longest_request_room(asked));
+  if (asked.plan && asked.plan->prefix.cacheable && !simulate_refuses) answers.push_back(copies_room(asked));
   answers.push_back(compared_replay_room(asked));
   answers.push_back(swept_replay_room(asked));
   answers.push_back(bound_room(asked));

@@ -18,6 +18,7 @@
 #include "planner/request_decisions.h"
 #include "planner/row_settings.h"
 #include "planner/shared_layers.h"
+#include "planner/snapshot_prefix.h"
 #include "planner/spec_decisions.h"
 #include "planner/spec_plans.h"
 #include "planner/validate.h"
@@ -196,6 +197,7 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& asked, const Limit
   fill_capacity(plan, engine, limits);
   if (derives) derive_requests(plan, engine.token_rule, derivation);
   plan.prefix = prefix_granularity(plan, engine, log);
+  if (plan.pool_groups) derive_copy(plan, log);
   plan.waste = waste_of(plan, plan.max_fitting_tokens, engine, limits);
   if (derives) derive_waste(plan, derivation);
   if (derives) {

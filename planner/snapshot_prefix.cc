@@ -122,4 +122,14 @@ PrefixPlan prefix_of_snapshots(const Arrangement& arrangement, const DerivationL
   return prefix;
 }
 
+void derive_copy(const CachePlan& plan, const DerivationLog& log) {
+  if (!plan.prefix.cacheable || plan.pool_groups->first_manager) return;
+  log.add([&] {
+    const std::int64_t tokens = plan.capacity.back().max_model_len, block = block_tokens_of(plan);
+    return Decision{{"hit of a second copy", copied_snapshot_tokens(*plan.pool_groups, block, tokens), "tokens"},
+                    "the last snapshot before the last token that its block keeps, in what matches",
+                    {{"L", tokens, "tokens"}, {"block", block, "tokens"}}, log.cite(RuleOf::prefixes)};
+  });
+}
+
 }  // namespace hybridkv

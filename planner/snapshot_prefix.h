@@ -23,4 +23,7 @@ bool snapshots_share_blocks(const SnapshotPoints& points, std::int64_t block_tok
 /// groups.
 PrefixPlan prefix_of_snapshots(const Arrangement& arrangement, const DerivationLog& log);
 
+/// Writes down what a second copy of the longest sequence hits. Pre: the plan has pool groups, and a capacity.
+void derive_copy(const CachePlan& plan, const DerivationLog& log);
+
 }  // namespace hybridkv

@@ -28,19 +28,22 @@ std::int64_t hit_unit(const SnapshotPoints& points) {
   return unit;
 }
 
-/// Where the first snapshot of any prompt lies. A short prompt ends or parts after one token.
-std::int64_t first_snapshot(const SnapshotPoints& points) {
-  if (!points.from_end.empty() || points.at_branches) return 1;
+/// The first token at which a snapshot of every prompt that is long enough lies, whatever its end.
+std::int64_t first_from_start(const SnapshotPoints& points) {
   std::int64_t first = points.interval_tokens > 0 ? points.interval_tokens : largest_tokens;
   for (const std::int64_t offset : points.from_start) first = std::min(first, offset);
   return first;
 }
 
+/// Where the first snapshot of any prompt lies. A short prompt ends or parts after one token.
+std::int64_t first_snapshot(const SnapshotPoints& points) {
+  return !points.from_end.empty() || points.at_branches ? 1 : first_from_start(points);
+}
+
 /// A copy's hit ends at a snapshot before its last token: the first one that may lie there is the smallest of interval
 /// and offsets. Branches are taken by prompts that part, which a copy does not.
 std::int64_t copies_miss_up_to(const SnapshotPoints& points) {
-  std::int64_t tokens = points.interval_tokens > 0 ? points.interval_tokens : largest_tokens;
-  for (const std::int64_t offset : points.from_start) tokens = std::min(tokens, offset);
+  std::int64_t tokens = first_from_start(points);
   for (const std::int64_t offset : points.from_end)
     if (offset > 0) tokens = std::min(tokens, offset);
   return tokens;

@@ -40,7 +40,7 @@ def main(engine: pathlib.Path, page: pathlib.Path, output: pathlib.Path) -> None
     (output / "engine.js").write_text(
         "'use strict';\n"
         f"const engineSizes = {[len(part) for part in parts]};\n"
-        f"const enginePacked = '{base64.b64encode(packed).decode()}';\n"
+        f"const enginePacked = '{base64.b85encode(packed, pad=True).decode()}';\n"
     )
     size = sum(file.stat().st_size for file in output.iterdir())
     print(f"{output}: {size:,} bytes in {len(list(output.iterdir()))} files")

@@ -72,6 +72,7 @@ std::optional<std::string> formula_of_snapshots(const PoolGroups& groups, std::i
   return std::nullopt;
 }
 
+/// The same in a sentence: by the formula, else by the longest sequence as an example.
 std::string copied_sentence(const CachePlan& plan) {
   const PoolGroups& groups = *plan.pool_groups;
   const std::int64_t misses = plan.prefix.duplicate_misses_up_to_tokens, block = block_tokens_of(plan);

@@ -4,8 +4,6 @@
 #include <numeric>
 #include <vector>
 
-#include "base/checked.h"
-
 namespace hybridkv {
 
 namespace {

@@ -7,8 +7,7 @@
 
 #include <set>
 
-#include "planner/engine_spec.h"
-#include "planner/plan.h"
+#include "tests/planner/random_points.h"
 
 namespace hybridkv::test {
 
@@ -70,17 +69,12 @@ TEST_CASE("edge: whole blocks alone are found, and the piece that a tree ends wi
 
 TEST_CASE("law: copies hit nothing up to the length that a plan says, nor elsewhere than in multiples of its unit") {
   CHECK(rc::check("plans", [] {
-    const auto between = [](std::int64_t least, std::int64_t most) { return *rc::gen::inRange(least, most + 1); };
-    SnapshotPoints points;
-    if (between(0, 1) == 1) points.interval_tokens = between(1, 80);
-    for (std::int64_t i = between(0, 2); i > 0; --i) points.from_start.push_back(between(1, 80));
-    for (std::int64_t i = between(0, 2); i > 0; --i) points.from_end.push_back(between(0, 80));
-    points.at_branches = between(0, 3) == 0;
+    SnapshotPoints points = random_points(80, 80, 80);
     if (!points.any()) points.interval_tokens = 80;
     Arrangement arrangement;
-    arrangement.pool_groups = groups_of(points, between(0, 1) == 1);
+    arrangement.pool_groups = groups_of(points, drawn(0, 1) == 1);
     const PoolGroups& groups = *arrangement.pool_groups;
-    const std::int64_t block = std::int64_t(1) << between(1, 6);
+    const std::int64_t block = std::int64_t(1) << drawn(1, 6);
     const PrefixPlan prefix = prefix_of_snapshots(arrangement, {});
     const bool share_blocks = snapshots_share_blocks(points, block);
     const bool is_apart = groups.partial_reuse && !share_blocks;
